@@ -4,7 +4,7 @@ Run with ``python benchmarks/files.py [--rows 1e6] [--formats mcap bag ...] [--f
 of an IMU at 1 kHz, random numbers that do not pack well, is written in each format, and ``info``
 runs on it in a process of its own: time by the wall clock and by the clock of the processor, and
 the largest memory. ``--topics 100`` adds a file of so many IMUs, of which ``cat --topic --count 1``
-reads one.
+and ``fuse --topic`` read one, and for comparison ``fuse`` on a file with such an IMU alone.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def size_of(path: Path) -> int:
 
 def show(name: str, path: Path, arguments: list[str]) -> None:
     """Print one line of the table."""
-    cost = cost_of([*COMMAND, *arguments])
+    cost = cost_of([*COMMAND, *arguments], codes=(0, 3))
     print(
         f"{name:>12} {size_of(path) / 1e6:9.0f} {cost.wall_s:8.2f} {cost.cpu_s:8.2f} "
         f"{cost.peak_bytes / 1e6:8.0f}",
@@ -87,6 +87,13 @@ def main() -> None:
                     write(path, rows, options.topics)
                 one = "sensor_gyro.7" if name == "ulog" else "imu7/data"
                 show(f"{name} 1 topic", path, ["cat", str(path), "--topic", one, "--count", "1"])
+                if name != "ulog":  # whose topics hold one sensor each
+                    alone = folder / f"rows{rows // options.topics}{ENDINGS[name]}"
+                    if not alone.exists():
+                        write(alone, rows // options.topics)
+                    target = ["--filter", "mahony", "--force", "--output", f"{temporary}/a.npz"]
+                    show(f"{name} fuse 1", path, ["fuse", str(path), "--topic", one, *target])
+                    show(f"{name} alone", alone, ["fuse", str(alone), *target])
 
 
 if __name__ == "__main__":

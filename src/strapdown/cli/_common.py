@@ -18,7 +18,7 @@ from strapdown.formats._coverage import LEAST_FUSED, refuse_uncovered, share_of
 from strapdown.formats._output import check_ending, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from strapdown.formats import ReadReport, Recording
     from strapdown.series import ImuSeries, Trajectory
@@ -32,6 +32,7 @@ __all__ = [
     "Output",
     "Topic",
     "check_targets",
+    "choice_of",
     "counts_from_1970",
     "covered",
     "doubts",
@@ -122,9 +123,16 @@ def covered(recording: Recording, topic: str | None, *, anyway: bool) -> str:
 def notes_on(recording: Recording, topic: str | None) -> list[str]:
     """Return the notes of the reader, and the IMU topic that is taken, with the others."""
     chosen = recording.imu_topic(topic)
-    others = ", ".join(sorted({*recording.imu, *recording.increments} - {chosen}))
-    choice = f"; --topic chooses another: {others}" if others and topic is None else ""
-    return [*recording.report.notes, f"topic {chosen}{choice}"]
+    known = {*recording.imu, *recording.increments, *recording.unread}
+    choice = choice_of(chosen, known - {chosen}, is_chosen=topic is not None)
+    return [*recording.report.notes, choice]
+
+
+def choice_of(topic: str, others: Collection[str], *, is_chosen: bool) -> str:
+    """Return a line with the topic that is taken, and with the others unless it was chosen."""
+    if is_chosen or not others:
+        return f"topic {topic}"
+    return f"topic {topic}; --topic chooses another: {', '.join(sorted(others))}"
 
 
 def taken(recording: Recording, topic: str | None) -> dict[str, Any]:

@@ -70,12 +70,18 @@ def to_north(result: OrientationResult, north: Declination | None) -> Orientatio
     return result if north is None else result.to_true_north(north.angle)
 
 
-def headings(result: OrientationResult, north: Declination | None) -> str:
-    """Return what heading refers to, and the rows without one, in words."""
+def headings(
+    result: OrientationResult, north: Declination | None, *, unknown: int | None = None
+) -> str:
+    """Return what heading refers to, and the rows without one, in words.
+
+    ``unknown`` is the number of these rows where the result is the last of several.
+    """
     if not result.uses_magnetic_field:
         return "heading relative to the start"
     words = "magnetic north" if north is None else f"true north: declination {north}"
-    unknown = about_heading(result)["attitudes_without_heading"]
+    if unknown is None:
+        unknown = about_heading(result)["attitudes_without_heading"]
     gone = f"; {unknown} attitudes before the first magnetic field are NaN" if unknown else ""
     return words + gone
 

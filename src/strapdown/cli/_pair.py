@@ -9,7 +9,7 @@ from strapdown import plots
 from strapdown.calibration import align_pair, save_pair
 from strapdown.cli._common import check_targets, read_losses, working
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu, tracks
 from strapdown.errors import FormatError
 from strapdown.formats._output import check_ending
 
@@ -63,7 +63,7 @@ def pair(
     if output is not None:
         check_ending(output, ENDINGS)
     with working("reading"):
-        recordings = [open_input(path) for path in (first, second)]
+        recordings = [open_imu(first, topic), open_imu(second, second_topic, tracks)]
     one = recordings[0].imu_series(topic)
     two = _second(recordings[1], second_topic, alone=first != second)
     with working(f"aligning {len(one)} with {len(two)} samples"):
@@ -87,7 +87,7 @@ def _second(recording: Recording, topic: str | None, *, alone: bool) -> ImuSerie
     if topic is None and not alone and not recording.trajectories:
         raise FormatError(
             "expected another recording, or --second-topic, to align with the first; got one IMU "
-            f"of {', '.join(imus) or 'none'}",
+            f"of {', '.join([*imus, *recording.unread]) or 'none'}",
             path=recording.path,
         )
     if topic in imus or (topic is None and imus and alone):

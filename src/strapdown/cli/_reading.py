@@ -13,22 +13,164 @@ import strapdown.formats as files
 from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.errors import FormatError
-from strapdown.formats.block_reader import WholeFile
+from strapdown.formats._coverage import LEAST_FUSED, share_of
+from strapdown.formats.block_reader import NeedsWhole, WholeFile
+from strapdown.formats.recording import is_whole
 from strapdown.formats.summary import summary_of
 from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from strapdown.formats import BlockReader, ReadReport, Recording
     from strapdown.formats.summary import Summary
+    from strapdown.series import ImuSeries, Increments
 
-__all__ = ["input_blocks", "open_input", "refuse_reading", "summarize_input"]
+    Beside = Callable[[Summary], Collection[str | None]]
+
+__all__ = [
+    "Part",
+    "aiding",
+    "drawn",
+    "input_blocks",
+    "open_imu",
+    "open_input",
+    "open_track",
+    "references",
+    "refuse_reading",
+    "summarize_input",
+    "tracks",
+    "trajectories",
+    "whole_blocks",
+]
 
 _EARLIEST_NS: Final = 315_964_800 * NS_PER_S
 """Earlier stamps count from something else than 1970: begin of GPS time, 1980-01-06 [ns]."""
 _FOREVER: Final = np.iinfo(np.int64).max
+
+
+def references(summary: Summary) -> Collection[str | None]:
+    """Return the topic of the attitude that an estimate is compared with."""
+    return (summary.reference_topic(),)
+
+
+def trajectories(summary: Summary) -> Collection[str]:
+    """Return the topics of all attitudes that IMUs do not report themselves."""
+    return summary.tracks.keys() - summary.imus.keys()
+
+
+def tracks(summary: Summary) -> Collection[str]:
+    """Return the topics of all attitudes."""
+    return summary.tracks.keys()
+
+
+def drawn(summary: Summary) -> Collection[str | None]:
+    """Return the topics of the attitudes that figures show: the longest, and the reference."""
+    counts = summary.tracks
+    return max(counts, key=lambda name: counts[name], default=None), summary.reference_topic()
+
+
+def aiding(summary: Summary) -> Collection[str]:
+    """Return all topics except those of IMUs: fixes, barometers, references."""
+    return {each.topic for each in summary.topics} - summary.imus.keys()
+
+
+def open_imu(
+    path: Path,
+    topic: str | None,
+    beside: Beside | None = None,
+    *,
+    least: float = LEAST_FUSED,
+) -> Recording:
+    """Read the IMU of a recording that a verb uses, by the options of the verb.
+
+    It is the one of :meth:`Recording.imu_topic`, chosen from the summary of the file, so that
+    memory does not depend on the others; ``Recording.unread`` names them. With ``--from`` and
+    ``--until``, which count from the first sample of all, and in files without such a summary
+    everything is read.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+    topic : str, optional
+        Topic of the IMU.
+    beside : callable, optional
+        Returns the further topics that the verb needs.
+    least : float
+        Coverage below which the verb refuses a topic, and names others: then all is read.
+
+    Raises
+    ------
+    FormatError
+        As :func:`open_input`.
+    """
+    if topic is not None and beside is None:
+        part = open_input(path, topic=topic)
+        is_thin = topic in {*part.imu, *part.increments} and share_of(part, topic) < least
+        return open_input(path) if is_thin else part
+    if options.cuts or options.merged or options.columns is not None:
+        return open_input(path)
+    file = as_file(path)
+    with naming(path):
+        summary = files.summarize(file)
+        if summary.recording is not None:
+            return replace(summary.recording, path=path)
+        some = _part(file, summary, topic, beside)
+    if some is None or share_of(some, some.imu_topic(topic)) < least:
+        return open_input(path)  # an error names the others
+    held = {*some.imu, *some.increments}
+    return replace(some, path=path, unread=tuple(summary.imus.keys() - held))
+
+
+def open_track(path: Path, topic: str | None, *, is_reference: bool = False) -> Recording:
+    """Read the attitude of a recording that is compared, or everything where none is known.
+
+    Parameters
+    ----------
+    path : Path
+        The file; ``-`` is standard input.
+    topic : str, optional
+        Topic of the attitude; by default the longest, or of a reference that of
+        :meth:`Recording.reference_topic`.
+    is_reference : bool
+        Whether the estimate is compared with it; options of reading do not apply to it.
+    """
+    file = as_file(path)
+    if not is_reference and (options.cuts or options.columns is not None):
+        return open_input(path)
+    with naming(path):
+        summary = files.summarize(file)
+        if summary.recording is not None:
+            return replace(summary.recording, path=path)
+        longest = max(summary.tracks, key=summary.tracks.__getitem__, default=None)
+        name = topic or (summary.reference_topic() if is_reference else longest)
+        if name not in summary.tracks:
+            name = None
+        return replace(files.open(file, on_error="salvage", topic=name), path=path)
+
+
+def _part(
+    file: Path, summary: Summary, topic: str | None, beside: Beside | None
+) -> Recording | None:
+    """Read an IMU and what is needed beside it; None where that is everything, or no IMU."""
+    known = {each.topic for each in summary.topics}
+    if not summary.imus or topic not in {None, *summary.imus}:
+        return None
+    further = {name for name in beside(summary) if name is not None} if beside else set()
+    lame: set[str] = set()
+    while (name := summary.imu_topic(topic, file, lame)) not in lame:
+        if {name} | further >= known:
+            return None
+        part = files.open(file, on_error="salvage", topic={name} | further)
+        held: dict[str, ImuSeries | Increments] = {**part.imu, **part.increments}
+        if name not in held:
+            return None
+        if topic is not None or not summary.imus[name].is_whole or is_whole(held[name]):
+            return part
+        lame.add(name)
+    return None
 
 
 def open_input(path: Path, *, topic: str | None = None) -> Recording:
@@ -73,15 +215,14 @@ def summarize_input(path: Path, *, full: bool) -> Summary:
 def input_blocks(path: Path, *, topic: str | None = None) -> Iterator[BlockReader]:
     """Read a recording block by block by the options of the verb; a topic as :func:`open_input`."""
     if options.merged:
-        blocks: BlockReader = WholeFile(_whole(path, None))
-        yield _Part(path, blocks) if options.cuts else blocks
+        yield whole_blocks(path)
         return
     file, only = as_file(path), None if options.cuts else topic
     with (
         naming(path),
         files.open_blocks(file, on_error="salvage", columns=options.columns, topic=only) as blocks,
     ):
-        yield _Part(path, blocks) if options.cuts else blocks
+        yield Part(path, blocks) if options.cuts else blocks
 
 
 def _whole(path: Path, topic: str | None) -> Recording:
@@ -106,11 +247,17 @@ def refuse_reading() -> None:
         raise typer.BadParameter("--from, --until and --columns work for recordings")
 
 
-class _Part:
+def whole_blocks(path: Path) -> BlockReader:
+    """Return a recording as its only block, by the options of the verb."""
+    blocks: BlockReader = WholeFile(_whole(path, None))
+    return Part(path, blocks) if options.cuts else blocks
+
+
+class Part:
     """The part of a recording between ``--from`` and ``--until``, block by block."""
 
-    def __init__(self, path: Path, blocks: BlockReader) -> None:
-        self._path = path
+    def __init__(self, path: Path, blocks: BlockReader, *, is_exact: bool = False) -> None:
+        self._path, self._is_exact = path, is_exact
         self._blocks = blocks
 
     @property
@@ -121,10 +268,14 @@ class _Part:
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks; raise after the last where none had a sample in the span."""
         span: tuple[int, int] | None = None
+        first_ns = 0
         empty = True
         for block in self._blocks:
-            if span is None and block.span_ns is not None:
-                span = _span(block)
+            extent = block.span_ns
+            if span is None and extent is not None:
+                span, first_ns = _span(block), extent[0]
+            elif self._is_exact and extent is not None and extent[0] < first_ns:
+                raise NeedsWhole("the first sample is not the earliest", path=self._path)
             part = block if span is None else block.between_ns(*span)
             empty = empty and part.span_ns is None
             yield part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -17,19 +17,21 @@ from strapdown._words import printable
 from strapdown.calibration.noise.units import DEVIATION, SHOWN, stored_unit
 from strapdown.cli._common import Force, Input, Topic, check_targets, notes_on, read_losses, working
 from strapdown.cli._completion import completed
+from strapdown.cli._in_blocks import ImuBlocks, from_imu_blocks
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu, open_input
 from strapdown.errors import FormatError, ValueRangeError
 from strapdown.estimation import ErrorStateParams
+from strapdown.formats import ReadReport, Recording
 from strapdown.formats._output import check_ending, replacing
+from strapdown.formats.block_reader import NeedsWhole
+from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from strapdown.calibration import AllanResult, ChannelNoise, NoiseFit
-    from strapdown.formats import Recording
-    from strapdown.series import ImuSeries
 
 KINDS = ("oadev", "adev", "totdev", "mdev", "tdev", "hdev", "ohdev")
 FITTED = KINDS[:3]
@@ -106,9 +108,15 @@ def allan(
             param_hint="'--kind'",
         )
     _check((sheet, params), output, kalibr, data, spectrum, force=force)
-    with working(f"reading {source}"):
-        recording = open_input(source, topic=topic)
-    series = recording.imu_series(topic)
+    why_whole = "a spectrum shows all samples" if spectrum is not None else ""
+    log = from_imu_blocks(source, topic, _spilled, why_whole=why_whole)
+    if log is None:
+        with working(f"reading {source}"):
+            compared = spectrum is not None and topic is None  # it shows the fastest of all
+            recording = open_input(source) if compared else open_imu(source, topic)
+        series, notes = recording.imu_series(topic), notes_on(recording, topic)
+        log = _Log(series, recording, recording.imu_topic(topic), notes, recording.report)
+    series = log.series
     _require_values(series, source)
     with working(f"{kind} of {len(series)} samples"):
         result = calibration.allan(series, kind=kind)
@@ -116,9 +124,9 @@ def allan(
     if is_fitted:
         with working("fitting noise"):
             fit = result.fit(bandwidth_hz=bandwidth)
-    origin = _origin(source, recording, series)
-    view: list[RenderableType] = [*notes_on(recording, topic), origin, *result.notes]
-    found = {"input": str(source), "topic": recording.imu_topic(topic), "allan": _summary(result)}
+    origin = _origin(source, log.recording, series)
+    view: list[RenderableType] = [*log.notes, origin, *result.notes]
+    found = {"input": str(source), "topic": log.topic, "allan": _summary(result)}
     if fit is not None:
         found |= {"noise": fit.to_dict(), "covariance": _covariance(fit)}
         view += [_table(fit), *_minima(fit)]
@@ -136,12 +144,43 @@ def allan(
         title = f"{origin}: {result.duration_s / 3600.0:.3g} h at {result.rate_hz:.4g} Hz"
         plots.save(plots.plot_noise(result, fit, title=title), output, force=force)
     if spectrum is not None:
-        figure = plots.plot_spectrum(recording, topic=topic, noise=fit)
+        figure = plots.plot_spectrum(log.recording, topic=topic, noise=fit)
         plots.save(figure, spectrum, force=force)
     view += [f"wrote {path}" for path in (output, spectrum, *texts) if path is not None]
     code = EXIT_LOSSY if warnings else EXIT_OK
     found["warnings"] = warnings
-    return Outcome(found, view, read_losses(recording.report), code=code)
+    return Outcome(found, view, read_losses(log.report), code=code)
+
+
+class _Log(NamedTuple):
+    """Samples of a sensor at rest, and where they come from."""
+
+    series: ImuSeries
+    recording: Recording
+    topic: str
+    notes: list[str]
+    report: ReadReport
+
+
+def _spilled(blocks: ImuBlocks) -> _Log:
+    """Write the samples of a long recording to a temporary file, of which parts are in memory."""
+    from strapdown.formats.spill import Table as Rows  # noqa: PLC0415 (only long recordings)
+
+    rows = Rows()
+    with working(f"reading {blocks.topic}"):
+        for series in blocks:
+            rows.append(
+                series.t_ns, {"rate": series.angular_velocity, "force": series.specific_force}
+            )
+    if blocks.first is None:
+        raise NeedsWhole("no samples were found")
+    return _Log(
+        ImuSeries(rows.t_ns, rows.mapped("rate"), rows.mapped("force"), body=series.body),
+        blocks.first,
+        blocks.topic,
+        blocks.notes(),
+        blocks.report,
+    )
 
 
 def _require_values(series: ImuSeries, source: Path) -> None:

@@ -29,7 +29,7 @@ from strapdown.cli._common import (
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
 from strapdown.cli._pair import pair as align
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu
 from strapdown.cli._reading_options import options as reading
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.units import MICROTESLA, RAD_PER_DEG
@@ -200,7 +200,7 @@ def calibrate(
         warm_up_s=warm_up,
     )
     with working(f"reading {source}"):
-        recording = open_input(source, topic=topic)
+        recording = open_imu(source, topic)
     name = kind or _recognised(recording.imu_series(topic), sections, temperature)
     given = {"--sections": sections, "--norm": norm, "--hemisphere": hemisphere,
              "--heading": heading, "--temperature": temperature}  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from strapdown._words import counted
 from strapdown.cli._common import Input, Topic, notes_on, read_losses, taken, working
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu, trajectories
 
 if TYPE_CHECKING:
     from strapdown.checking import CheckReport, Finding
@@ -37,7 +37,7 @@ def check(source: Input, *, topic: Topic = None) -> Outcome:
     strapdown check logs/*.ulg --workers 2 --json
     """
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic, trajectories)
     series = recording.imu_series(topic)
     with working(f"checking {len(series)} samples"):
         report = _report(recording, series)

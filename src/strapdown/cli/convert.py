@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -23,14 +24,16 @@ from strapdown.cli._common import (
     require_clock,
     working,
 )
-from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import input_blocks
+from strapdown.cli._in_blocks import from_blocks
+from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._reading_options import merging, options
 from strapdown.cli._reshaping import Reshaping, joined, parse_frames
 from strapdown.cli._streams import DASH, as_file, standard_output
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats._one_table import CsvWriter, TumWriter
 from strapdown.formats._series_headers import topics
+from strapdown.formats.block_reader import NeedsWhole, WholeFile
+from strapdown.formats.files import is_long
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.formats.ulog.from_recording import UlogBlockWriter
@@ -39,7 +42,7 @@ from strapdown.units import NS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from strapdown.formats import BlockWriter, Recording
+    from strapdown.formats import BlockReader, BlockWriter, Recording
 
 
 class At(StrEnum):
@@ -215,19 +218,28 @@ def convert(
             accel_noise_density=accel_noise,
             epoch=counts_from_1970(clock, file),
         )
-        applied = None
-        if calibration is not None:
-            applied = Calibrator(calibration, sources, topic, temperature)
-        outcome = _convert(
-            source,
-            file,
-            RateStream(conversion),
-            applied=applied,
-            shape=shape,
-            topic=topic,
-            clock=clock,
-            force=force,
-        )
+        if shape.needs_whole and is_long(as_file(source)):
+            say("reading the whole recording into memory: the options need all of its samples")
+
+        def convert_blocks(blocks: BlockReader) -> Outcome:
+            applied = None
+            if calibration is not None:
+                applied = Calibrator(calibration, sources, topic, temperature)
+            return _convert(
+                source,
+                blocks,
+                file,
+                RateStream(conversion),
+                applied=applied,
+                shape=deepcopy(shape),
+                topic=topic,
+                clock=clock,
+                force=force,
+            )
+
+        only = topic if attitude is None and calibration is None else None
+        with working(f"converting {source}"):
+            outcome = from_blocks(source, convert_blocks, topic=only)
     name = "standard output" if target == DASH else target
     inputs = {"inputs": [str(each) for each in sources]} if merge else {}
     data = {"input": str(source), **inputs, "output": str(target), **outcome.data}
@@ -259,6 +271,7 @@ def _written(target: Path, form: Form | None) -> Iterator[Path]:
 
 def _convert(
     source: Path,
+    blocks: BlockReader,
     target: Path,
     stream: RateStream,
     *,
@@ -268,13 +281,9 @@ def _convert(
     clock: Clock,
     force: bool,
 ) -> Outcome:
-    """Convert a recording to a file."""
+    """Convert the blocks of a recording to a file."""
     rows: Counter[str] = Counter()
-    with (
-        working(f"converting {source}"),
-        input_blocks(source) as blocks,
-        files.block_writer(target, force=force) as writer,
-    ):
+    with files.block_writer(target, force=force) as writer:
         new_log = writer if isinstance(writer, UlogBlockWriter) and not options.merged else None
         calibrated = blocks if applied is None else map(applied, blocks)
         rated = _converted(calibrated, stream, topic)
@@ -286,6 +295,7 @@ def _convert(
                     scan_ulog(as_file(source), salvage=True), shift_us=shift_us, topic=topic
                 )
                 new_log = None
+            _check_table(source, blocks, writer, block)
             writer.write(block)
             rows.update({name: len(series) for _, name, series in topics(block)})
         if applied is not None:
@@ -304,6 +314,15 @@ def _convert(
     data = {"messages": writer.messages, "topics": taken, "notes": notes}
     listed = ", ".join(f"{name} ({count} rows)" for name, count in taken.items())
     return Outcome(data, [f"topics: {listed}"], lost)
+
+
+def _check_table(source: Path, blocks: BlockReader, writer: BlockWriter, block: Recording) -> None:
+    """Raise NeedsWhole where a table is to hold the longest of several topics."""
+    if not isinstance(writer, CsvWriter | TumWriter) or isinstance(blocks, WholeFile):
+        return
+    several = len(list(topics(block))) > 1 and blocks.report.format != "ulog"
+    if several and is_long(as_file(source)):
+        raise NeedsWhole("a table holds the longest of its topics; --topic chooses one")
 
 
 def _taken(writer: BlockWriter, rows: Mapping[str, int]) -> dict[str, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -22,11 +23,14 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._completion import completed
+from strapdown.cli._in_blocks import ImuBlocks, from_imu_blocks
 from strapdown.cli._outcome import EXIT_LOSSY, EXIT_OK, Outcome
-from strapdown.cli._reading import open_input
-from strapdown.detection import DETECTORS, Events, HealthDetector
+from strapdown.cli._reading import open_imu
+from strapdown.detection import DETECTORS, Detector, Event, Events, HealthDetector
 from strapdown.detection.registry import KINDS, detector
+from strapdown.formats import ReadReport
 from strapdown.formats._output import replacing
+from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
 SHOWN = 2
@@ -75,33 +79,34 @@ def detect(
         raise typer.BadParameter("expected at least one kind", param_hint="'--kind'")
     detectors = {name: detector(name) for name in names}
     check_targets(output, picture, force=force, recording=False)
-    with working(f"reading {source}"):
-        recording = open_input(source, topic=topic)
-    series = recording.imu_series(topic)
-    events = Events.of([])
-    reports = {}
-    health: list[dict[str, object]] = []
-    for name, each in detectors.items():
-        with working(f"{name} over {len(series)} samples"):
-            found = each.run(series)
-        last = each.finish()
-        events = events.merge(found, *([] if last is None else [Events.of([last])]))
-        reports[name] = each.report.to_dict()
-        if isinstance(each, HealthDetector):
-            health = [sensor.to_dict() for sensor in each.summary.values()]
-    start_ns = int(series.t_ns.min()) if len(series) else 0
-    data = {
-        "input": str(source),
-        **taken(recording, topic),
-        "detectors": reports,
-        **events.to_dict(),
-    }
+
+    def in_blocks(blocks: ImuBlocks) -> _Found:
+        with working(f"{', '.join(names)} over a long recording"):
+            found, start_ns = _run(detectors, blocks)
+        return _Found(found, start_ns, blocks.taken(), blocks.notes(), blocks.report)
+
+    why_whole = "a figure shows all samples" if picture is not None else ""
+    found = from_imu_blocks(source, topic, in_blocks, why_whole=why_whole)
+    if found is None:
+        with working(f"reading {source}"):
+            recording = open_imu(source, topic)
+        series = recording.imu_series(topic)
+        with working(f"{', '.join(names)} over {len(series)} samples"):
+            events_of, start_ns = _run(detectors, [series])
+        about, notes = taken(recording, topic), notes_on(recording, topic)
+        found = _Found(events_of, start_ns, about, notes, recording.report)
+    events = Events.of([]).merge(*found.events)
+    reports = {name: each.report.to_dict() for name, each in detectors.items()}
+    health = [
+        sensor.to_dict()
+        for each in detectors.values()
+        if isinstance(each, HealthDetector)
+        for sensor in each.summary.values()
+    ]
+    data = {"input": str(source), **found.about, "detectors": reports, **events.to_dict()}
     if health:
         data["health"] = health
-    view = [
-        *notes_on(recording, topic),
-        _table(events, start_ns) if len(events) else "nothing found",
-    ]
+    view = [*found.notes, _table(events, found.start_ns) if len(events) else "nothing found"]
     view += [_health_line(each) for each in health]
     if output is not None:
         _write(output, events, force=force)
@@ -113,7 +118,35 @@ def detect(
     code = EXIT_LOSSY if len(events) else EXIT_OK
     kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(e.kind for e in events).items())
     brief = f"{counted(len(events), 'event')}: {kinds}" if kinds else "nothing found"
-    return Outcome(data, view, read_losses(recording.report), code=code, brief=brief)
+    return Outcome(data, view, read_losses(found.report), code=code, brief=brief)
+
+
+class _Found(NamedTuple):
+    """Events of a recording, those of each detector in turn, and what is told about it."""
+
+    events: list[Events]
+    start_ns: int
+    about: dict[str, Any]
+    notes: list[str]
+    report: ReadReport
+
+
+def _run(
+    detectors: Mapping[str, Detector[Any]], parts: Iterable[ImuSeries]
+) -> tuple[list[Events], int]:
+    """Return the events of each detector, and the earliest stamp [ns]."""
+    found: dict[str, list[Event]] = {name: [] for name in detectors}
+    starts = []
+    for each in detectors.values():
+        each.reset()
+    for series in parts:
+        starts += [int(series.t_ns.min())] if len(series) else []
+        for name, each in detectors.items():
+            found[name] += each.run(series)
+    for name, each in detectors.items():
+        last = each.finish()
+        found[name] += [] if last is None else [last]
+    return [Events.of(events) for events in found.values()], min(starts, default=0)
 
 
 def _health_line(health: dict[str, object]) -> str:

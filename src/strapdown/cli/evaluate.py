@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-import strapdown.formats as files
 from strapdown.cli._common import read_losses, working
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
-from strapdown.cli._streams import as_file, naming
+from strapdown.cli._reading import open_track
 from strapdown.errors import ValueRangeError
 from strapdown.evaluation import (
     Alignment,
@@ -64,9 +62,10 @@ def evaluate(
     strapdown evaluate walk.tum truth.tum --align-position rigid2d --rpe-m 10
     """
     with working("reading"):
-        with naming(reference):
-            truth_file = files.open(as_file(reference), on_error="salvage")
-        recordings = [open_input(estimate), truth_file]
+        recordings = [
+            open_track(estimate, estimate_topic),
+            open_track(reference, reference_topic, is_reference=True),
+        ]
     names = (
         recordings[0].track_topic(estimate_topic),
         recordings[1].track_topic(reference_topic or recordings[1].reference_topic()),

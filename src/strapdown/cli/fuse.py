@@ -38,9 +38,10 @@ from strapdown.cli._declination import (
     parse_declination,
     to_north,
 )
+from strapdown.cli._fuse_blocks import LongRun, as_data
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
-from strapdown.cli._reading import open_input, refuse_reading
+from strapdown.cli._reading import open_imu, references, refuse_reading
 from strapdown.cli.evaluate import error_line
 from strapdown.errors import PeerLostError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS, SMOOTHERS
@@ -215,8 +216,12 @@ def fuse(
     check_targets(output, picture, force=force)
     chosen = _chosen({"filter_name": filter_name, "smooth": smooth})
     estimator = configured(chosen, params, settings)
+    run = LongRun(source, estimator, filter_name, output, declined, no_mag, align, anyway, force)
+    needs_whole = smooth or compare_all or picture is not None or declination == "auto"
+    if (long := run.outcome(topic, needs_whole=needs_whole)) is not None:
+        return long
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic, references)
     imu_topic = covered(recording, topic, anyway=anyway)
     series = measured(recording, imu_topic, "angular_velocity", to="fuse")
     if compare_all:
@@ -229,16 +234,16 @@ def fuse(
     result = to_north(_estimated(series, estimator, name, no_mag=no_mag), north)
     attitude = result.trajectory()
     data = {"input": str(source), **taken(recording, topic)}
-    data |= _as_data(name, estimator, output, attitude) | about_heading(result)
-    notes = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
-    view = [*notes, f"{frames_of(attitude)}, {headings(result, north)}", str(result.report)]
+    data |= as_data(name, estimator, output, attitude) | about_heading(result)
+    view = [*notes_on(recording, topic), *doubts(series), *changed_lines(estimator)]
+    view += [f"{frames_of(attitude)}, {headings(result, north)}", str(result.report)]
     lost = [*read_losses(recording.report), *result.report.losses()]
     if output is not None:
         product = Recording(trajectories={"attitude": attitude})
         lost += files.write(output, product, force=force).lost
         view.append(f"wrote {output}: {len(attitude)} attitudes")
-    topic_of_reference, why_not = usable_reference(recording, series, align)
-    added, line, reference = _against_reference(recording, topic_of_reference, result, align)
+    name_of_reference, why_not = usable_reference(recording, series, align)
+    added, line, reference = _against_reference(recording, name_of_reference, result, align)
     if picture is not None:
         figure = plots.plot_track(
             attitude,
@@ -249,8 +254,12 @@ def fuse(
         plots.save(figure, picture, force=force)
         view.append(f"wrote {picture}")
     brief = "; ".join([*line, view[-1]] if line else view[-1:])
-    data |= added | {"report": result.report.to_dict()}
-    return Outcome(data, [*view, *why_not, *line], lost, brief=brief)
+    return Outcome(
+        data | added | {"report": result.report.to_dict()},
+        [*view, *why_not, *line],
+        lost,
+        brief=brief,
+    )
 
 
 def _is_live(path: Path) -> bool:
@@ -403,18 +412,6 @@ def _live(
         heard = replace(heard, trajectories={"attitude": attitude})
         lost += files.write(output, heard, force=force).lost
         view.append(f"wrote {output}: {len(attitude)} attitudes")
-    data = {"listened": f"{host}:{port}", **_as_data(name, orientation, output, attitude)}
+    data = {"listened": f"{host}:{port}", **as_data(name, orientation, output, attitude)}
     data["report"] = orientation.report.to_dict()
     return Outcome(data, view, lost, code=128 + signals[0] if signals else EXIT_OK)
-
-
-def _as_data(
-    name: str, estimator: object, output: Path | None, attitude: Trajectory
-) -> dict[str, Any]:
-    return {
-        "filter": name,
-        "params": changed(estimator),
-        "output": None if output is None else str(output),
-        "attitudes": len(attitude),
-        "frames": {"world": str(attitude.world), "body": str(attitude.body)},
-    }

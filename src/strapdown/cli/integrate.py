@@ -21,10 +21,11 @@ from strapdown.cli._common import (
     working,
 )
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu
 from strapdown.cli._streams import as_file
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
+from strapdown.formats._coverage import LEAST_COVERAGE
 from strapdown.formats._output import check_ending
 from strapdown.formats.px4.integration import (
     MadeImu,
@@ -133,7 +134,7 @@ def integrate(
     else:
         _check_target(source, target)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic, least=LEAST_COVERAGE)
     parts = [_verified(source, recording)] if verify else []
     if target is not None:
         require_clock(clock, source, known=recording.knows_1970)

@@ -20,7 +20,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu
 from strapdown.formats._output import check_ending
 from strapdown.joints import JOINTS, JointKind, Side, estimate_joint, save_angles
 from strapdown.samples import SampleKind
@@ -139,7 +139,7 @@ def joint(
 def _sensor(source: Path, topic: str | None, view: list[Any], lost: list[str]) -> ImuSeries:
     """Return a sensor of a recording; add notes and losses to the lists."""
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic)
     series = measured(recording, topic, "angular_velocity", "specific_force", to="estimate a joint")
     view += [*notes_on(recording, topic), *doubts(series)]
     lost += read_losses(recording.report)

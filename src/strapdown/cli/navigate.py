@@ -28,7 +28,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import aiding, open_imu
 from strapdown.cli._starting import navigated
 from strapdown.estimation.navigation import StrapdownNavigator
 from strapdown.formats import Recording
@@ -114,7 +114,7 @@ def navigate(
     check_targets(output, picture, force=force)
     navigator = configured(_chosen({}), params, settings)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic, aiding)
         topic = covered(recording, topic, anyway=anyway)
         imu = measured(recording, topic, "angular_velocity", "specific_force", to="navigate")
         receiver = receiver_of(

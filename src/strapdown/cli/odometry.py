@@ -27,7 +27,7 @@ from strapdown.cli._common import (
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import open_imu
 from strapdown.estimation.foot import FootNavigator
 from strapdown.estimation.navigation import StrapdownNavigator
 from strapdown.evaluation import closing_error
@@ -93,7 +93,7 @@ def odometry(
     check_targets(output, picture, force=force)
     navigator = configured(_chosen({"foot": foot}), params, settings)
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = open_imu(source, topic)
     name = covered(recording, topic, anyway=anyway)
     series = measured(recording, name, "angular_velocity", "specific_force", to="navigate")
     view: list[Any] = [*notes_on(recording, topic), *doubts(series), *changed_lines(navigator)]

@@ -12,10 +12,12 @@ from strapdown._checks import as_member
 from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
-from strapdown.cli._reading import open_input
+from strapdown.cli._reading import drawn, open_imu, open_input
 from strapdown.errors import UnknownNameError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from matplotlib.figure import Figure
 
     from strapdown.formats import Recording
@@ -72,19 +74,26 @@ def plot(
     """
     chosen = as_member(Preset, preset, "preset")
     with working(f"reading {source}"):
-        recording = open_input(source)
+        recording = _read(source, chosen, topic)
     with working("drawing"):
         if output.suffix.lower() == ".html":
             _interactive(recording, chosen, topic).save(output, force=force)
         else:
             plots.save(_drawn(recording, chosen, topic), output, force=force)
     data = {"input": str(source), "output": str(output), "preset": str(chosen)}
-    drawn = []
+    about = []
     if chosen is not Preset.VIBRATION and (recording.imu or recording.increments):
         data["topic"] = recording.imu_topic(topic)
-        drawn = [f"topic {data['topic']}"]
+        about = [f"topic {data['topic']}"]
     recognised = recording.report.notes if recording.report.format == "table" else ()
-    return Outcome(data, [*recognised, *drawn, f"wrote {output}"], read_losses(recording.report))
+    return Outcome(data, [*recognised, *about, f"wrote {output}"], read_losses(recording.report))
+
+
+def _read(source: Path, preset: Preset, topic: str | None) -> Recording:
+    """Read what a figure shows: by default a spectrum is of the fastest of all sensors."""
+    if preset is Preset.VIBRATION or (preset is Preset.PSD and topic is None):
+        return open_input(source)
+    return open_imu(source, topic, drawn if preset is Preset.IMU else None)
 
 
 def _interactive(recording: Recording, preset: Preset, topic: str | None) -> ChartPage:

@@ -80,15 +80,18 @@ class Tally:
     def add(self, name: str, found: Mapping[str, BoolArray], *, start: int = 0) -> None:
         """Count the rows of a block that begins with row ``start``."""
         for what, rows in found.items():
+            count, first = self._found.get((name, what), (0, 0))
             if rows.any():
-                count, first = self._found.get((name, what), (0, start + int(rows.argmax())))
-                self._found[name, what] = count + int(np.count_nonzero(rows)), first
+                first = first if count else start + int(rows.argmax())
+                count += int(np.count_nonzero(rows))
+            self._found[name, what] = count, first
 
     def lines(self) -> list[str]:
         """Return one line for each kind."""
         return [
             f"{name}: {what} in {count} rows, first in row {first}"
             for (name, what), (count, first) in self._found.items()
+            if count
         ]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from strapdown.messages.cdr import Batch, Payload, Wire
     from strapdown.series import GnssSeries
 
-__all__ = ["FIELDWISE", "TWISTS", "decode_each", "with_velocities"]
+__all__ = ["FIELDWISE", "TWISTS", "decode_each", "velocity_topics", "with_velocities"]
 
 TWISTS: Final = (TWIST_WITH_COVARIANCE_STAMPED.name, TWIST_STAMPED.name)
 """Types of velocities, the more complete first."""
@@ -76,7 +76,10 @@ def with_velocities(
     left = {topic: len(batch) for group in twists for topic, batch in group.items()}
     for topic, series in gnss.items():
         choices = [
-            (name, group[name]) for group in twists for name in _names(topic) if name in group
+            (name, group[name])
+            for group in twists
+            for name in velocity_topics(topic)
+            if name in group
         ]
         for name, batch in choices[:1]:
             velocity, covariance = velocity_of_twist(batch)
@@ -91,10 +94,10 @@ def with_velocities(
     return {topic: count for topic, count in left.items() if count}
 
 
-def _names(topic: str) -> Iterator[str]:
+def velocity_topics(topic: str) -> Iterator[str]:
     """Yield the topics of the velocity of a receiver: ours, and those of common drivers.
 
-    >>> list(_names("/gps/fix"))
+    >>> list(velocity_topics("/gps/fix"))
     ['/gps/fix/velocity', '/gps/fix_velocity', '/gps/vel']
     """
     parent, slash, _ = topic.rpartition("/")

@@ -54,7 +54,13 @@ from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
 from strapdown.formats._description import is_intact, restore
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
-from strapdown.formats._ros_gnss import FIELDWISE, TWISTS, decode_each, with_velocities
+from strapdown.formats._ros_gnss import (
+    FIELDWISE,
+    TWISTS,
+    decode_each,
+    velocity_topics,
+    with_velocities,
+)
 from strapdown.formats._ros_magnetometer import in_tesla, is_magnetometer, owners
 from strapdown.formats.mcap.messages import channel_encoding, mcap_form
 from strapdown.messages import ros_types
@@ -89,13 +95,25 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import IntArray
+    from strapdown.formats._series_headers import Series
     from strapdown.messages._record import Record
     from strapdown.messages.cdr import Payload
     from strapdown.messages.navsat import NavSatFix
     from strapdown.messages.ros_odometry import RosOdometry
     from strapdown.messages.uorb import UorbMessage
 
-__all__ = ["Content", "Topics", "can_read", "modern", "stamps_of"]
+__all__ = [
+    "INTERVALS",
+    "REMEDY",
+    "Content",
+    "Part",
+    "Topics",
+    "can_read",
+    "converted",
+    "joined",
+    "modern",
+    "stamps_of",
+]
 
 _HORUS: Final[dict[str, type[Record]]] = {mcap_form(kind).schema: kind for kind in (Imu, Odometry)}
 """Messages of horus, stored as they are in memory, by type name."""
@@ -111,12 +129,12 @@ _PX4_IMU: Final[tuple[type[UorbMessage], ...]] = (
 _PX4_TRACKS: Final[tuple[type[UorbMessage], ...]] = (VehicleAttitude, VehicleOdometry)
 _PX4_KINDS: Final[tuple[type[UorbMessage], ...]] = (VehicleImu, *_PX4_IMU, *_PX4_TRACKS)
 _PX4: Final = {f"px4_msgs/msg/{kind.__name__}": kind for kind in _PX4_KINDS}
-_INTERVALS: Final[dict[str, tuple[str, str]]] = {
+INTERVALS: Final[dict[str, tuple[str, str]]] = {
     "px4_msgs/msg/VehicleImu": ("timestamp_sample", "delta_angle_dt"),
     "px4_msgs/msg/SensorCombined": ("timestamp", "gyro_integral_dt"),
 }
 """Fields for end and length of the interval, of messages that hold means or integrals."""
-_REMEDY: Final = "add a rate_limit for the topic, or vehicle_imu, to dds_topics.yaml of PX4"
+REMEDY: Final = "add a rate_limit for the topic, or vehicle_imu, to dds_topics.yaml of PX4"
 _VECTORS: Final = {ros_types.MAGNETIC_FIELD.name, ros_types.VECTOR3_STAMPED.name}
 _TRACKS: Final[dict[str, type[Any]]] = {
     ros_types.POSE_STAMPED.name: Batch,
@@ -162,8 +180,8 @@ class Topics:
         The file, for error messages.
     salvage : bool
         Count what cannot be decoded instead of raising.
-    only : str, optional
-        The only topic to collect, with what may join its series.
+    only : frozenset of str, optional
+        The only topics to collect, with what may join their series.
 
     Attributes
     ----------
@@ -179,11 +197,13 @@ class Topics:
         The messages of IMU topics that hold mean rates.
     sources : dict of str to (str, str)
         Topic and type of the messages of each series, by its name.
+    declared : set of (str, str)
+        Topic and type of messages that are collected, whether there are any or not.
     """
 
     path: Path
     salvage: bool
-    only: str | None = None
+    only: frozenset[str] | None = None
     messages: int = 0
     lost: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
@@ -192,20 +212,30 @@ class Topics:
     coverage: dict[str, float] = field(default_factory=dict)
     sensor_combined: dict[str, NDArray[np.void]] = field(default_factory=dict)
     sources: dict[str, tuple[str, str]] = field(default_factory=dict)
+    declared: set[tuple[str, str]] = field(default_factory=set)
     _others: set[str] = field(default_factory=set)
     _parts: dict[tuple[str, str], list[Part]] = field(default_factory=dict)
     _said: dict[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
 
     def wants(self, topic: str, kind: str, encoding: str) -> bool:
         """Return whether messages of a topic are collected."""
+        wanted = self._wants(topic, kind, encoding)
+        if wanted:
+            self.declared.add((topic, modern(kind)))
+        return wanted
+
+    def _wants(self, topic: str, kind: str, encoding: str) -> bool:
         if self.only is None or not can_read(kind, encoding):
             return can_read(kind, encoding)
         parent = topic.rpartition("/")[0]
         if modern(kind) in _VECTORS:
             return parent not in self._others
-        if self.only in {topic, f"{topic} ({modern(kind)})"}:
+        if modern(kind) in TWISTS:
+            return any(topic in velocity_topics(name) for name in self.only)
+        if self.only & {topic, f"{topic} ({modern(kind)})"}:
             return True
-        self._others |= {topic, parent} - {self.only, self.only.rpartition("/")[0]}
+        joined = {name.rpartition("/")[0] for name in self.only}
+        self._others |= {topic, parent} - self.only - joined
         return False
 
     def pass_over(self, topic: str, kind: str, encoding: str, count: int) -> None:
@@ -253,6 +283,23 @@ class Topics:
         else:
             self._nonsense(said.get("topic", ""), "its checksum does not match")
 
+    def taken(self) -> dict[tuple[str, str], list[Part]]:
+        """Remove the messages collected so far, and return them by topic and type."""
+        taken, self._parts = self._parts, {}
+        return taken
+
+    def description(self, holds: str, topic: str) -> Mapping[str, str]:
+        """Return the description of a series, empty where there is none."""
+        return self._said.get((holds, topic), {})
+
+    def fields_described(self) -> dict[str, str]:
+        """Return the topic of the magnetometer by that of the IMU, where the file states it."""
+        return {
+            topic: said["magnetic_field"]
+            for (holds, topic), said in self._said.items()
+            if holds == "imu" and "magnetic_field" in said
+        }
+
     def content(self) -> Content:
         """Convert the collected messages.
 
@@ -265,7 +312,7 @@ class Topics:
         vectors: dict[str, dict[str, Batch]] = {kind: {} for kind in (*_VECTORS, *TWISTS)}
         with np.errstate(invalid="ignore"):  # a signalling NaN
             for (topic, kind), parts in self._parts.items():
-                whole = _joined(parts)
+                whole = joined(parts)
                 if not len(whole):
                     continue
                 if isinstance(whole, Batch) and kind in vectors:
@@ -277,16 +324,11 @@ class Topics:
             velocities = vectors[ros_types.VECTOR3_STAMPED.name]
             choices = {topic: [f"{topic}/velocity"] for topic in content.trajectories}
             fields = vectors[ros_types.MAGNETIC_FIELD.name]
-            joined = set(chain(*choices.values()))
-            for topic in sorted(filter(is_magnetometer, velocities.keys() - joined)):
+            velocity = set(chain(*choices.values()))
+            for topic in sorted(filter(is_magnetometer, velocities.keys() - velocity)):
                 self._take_field(topic, velocities.pop(topic), fields)
             self._attach(content.trajectories, "velocity_world", velocities, choices, 0)
-            described = {
-                topic: said["magnetic_field"]
-                for (holds, topic), said in self._said.items()
-                if holds == "imu" and "magnetic_field" in said
-            }
-            choices, notes = owners(content.imu, fields, described)
+            choices, notes = owners(content.imu, fields, self.fields_described())
             self.notes += notes
             within_ns = MAGNETOMETER_WITHIN_NS
             self._attach(content.imu, "magnetic_field", fields, choices, within_ns)
@@ -309,11 +351,11 @@ class Topics:
 
     def _cover(self, topic: str, kind: str, messages: Part) -> None:
         """Compute the coverage of messages with intervals; note gaps between these."""
-        if kind in _INTERVALS and isinstance(messages, np.ndarray):
-            ends, lengths = (messages[name].astype(np.int64) for name in _INTERVALS[kind])
+        if kind in INTERVALS and isinstance(messages, np.ndarray):
+            ends, lengths = (messages[name].astype(np.int64) for name in INTERVALS[kind])
             coverage = Coverage.of(ends, lengths)  # a share has no unit: these are us
             self.coverage[topic] = coverage.share
-            self.notes += coverage.shortfall(topic, _REMEDY)
+            self.notes += coverage.shortfall(topic, REMEDY)
             if messages.dtype == SensorCombined.dtype:
                 self.sensor_combined[topic] = messages
 
@@ -343,15 +385,16 @@ class Topics:
                 self.messages -= len(found)  # of another series
             elif not found.all():
                 nowhere = f"{name}: left out, there is no topic that it belongs to"
-                self.notes.append(unplaced(name, found, within_ns) if name in chosen else nowhere)
                 left = len(found) - int(found.sum())
+                line = unplaced(name, found, within_ns)
+                self.notes.append(line if name in chosen else nowhere)
                 self.messages -= left
                 self.skip(name, left)
 
     def _restore(self, holds: str, group: dict[str, Any]) -> None:
         for topic, series in group.items():
             try:
-                group[topic] = restore(series, self._said.get((holds, topic), {}))
+                group[topic] = restore(series, self.description(holds, topic))
             except ValueError as error:
                 self._nonsense(topic, str(error))
 
@@ -407,16 +450,22 @@ def _timely(
 
 def stamps_of(kind: str, messages: Part) -> IntArray | None:
     """Return the stamps of the series of messages; None for vectors, which join a series."""
-    if kind in _VECTORS:
-        return None
+    return None if kind in _VECTORS else np.asarray(converted(kind, messages, "")[1].t_ns)
+
+
+def converted(kind: str, messages: Part, topic: str) -> tuple[str, Series]:
+    """Return group and series of the messages of one topic."""
     content = Content({}, {}, {}, {}, {})
     with np.errstate(invalid="ignore"):  # a signalling NaN
-        _convert(content, "", kind, messages)
-    (series,) = (each for group in content for each in group.values())
-    return np.asarray(series.t_ns)
+        _convert(content, topic, kind, messages)
+    ((holds, series),) = (
+        (holds, each) for holds, group in content._asdict().items() for each in group.values()
+    )
+    return holds, series
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def joined(parts: Sequence[Part]) -> Part:
+    """Return messages of one topic as one part."""
     if len(parts) == 1:
         return parts[0]
     lists: list[Any] = [part for part in parts if isinstance(part, list)]

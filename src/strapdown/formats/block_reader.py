@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
+from strapdown.errors import FormatError
+from strapdown.formats._series_headers import topics
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from strapdown.formats.recording import Recording
     from strapdown.formats.reports import ReadReport
 
-__all__ = ["BlockReader", "WholeFile"]
+__all__ = ["BlockReader", "Continued", "NeedsWhole", "WholeFile"]
+
+
+class NeedsWhole(FormatError):  # noqa: N818 (a request, not damage)
+    """Blocks would differ from the file as a whole: read it with ``open``."""
 
 
 class BlockReader(Protocol):
@@ -24,6 +32,38 @@ class BlockReader(Protocol):
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks, each later than the previous one."""
         ...
+
+
+class Continued:
+    """Blocks, and where they would differ from the whole file, its remaining rows as one.
+
+    Parameters
+    ----------
+    blocks : BlockReader
+        The blocks.
+    whole : callable
+        Reads the whole file.
+    """
+
+    def __init__(self, blocks: BlockReader, whole: Callable[[], Recording]) -> None:
+        self._blocks, self._whole = blocks, whole
+        self._last: Recording | None = None
+
+    @property
+    def report(self) -> ReadReport:
+        """An account of the reading, complete after the last block."""
+        return self._blocks.report if self._last is None else self._last.report
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Yield the blocks."""
+        rows: Counter[str] = Counter()
+        try:
+            for block in self._blocks:
+                yield block
+                rows.update({topic: len(series) for _, topic, series in topics(block)})
+        except NeedsWhole:
+            self._last = self._whole()
+            yield self._last.after(rows)
 
 
 class WholeFile:

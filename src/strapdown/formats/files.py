@@ -12,11 +12,11 @@ from strapdown._checks import as_member
 from strapdown._lazy import LazyMapping
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats._output import refuse
-from strapdown.formats.block_reader import BlockReader, WholeFile
+from strapdown.formats.block_reader import BlockReader, Continued, WholeFile
 from strapdown.formats.summary import summary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
     from os import PathLike
 
     from strapdown.formats.foreign.plan import ImportPlan
@@ -51,9 +51,19 @@ class _TableReader(Protocol):
 
 
 class _TopicReader(Protocol):
-    """Interface of the modules that can read one topic of many."""
+    """Interface of the modules that can read some topics of many."""
 
-    def read(self, path: Path, *, salvage: bool, only: str | None = None) -> Recording: ...
+    def read(
+        self, path: Path, *, salvage: bool, only: frozenset[str] | None = None
+    ) -> Recording: ...
+
+
+class _Blocks(Protocol):
+    """Block reader of a format; None where a file can only be read as a whole."""
+
+    def __call__(
+        self, path: Path, /, *, salvage: bool, only: frozenset[str] | None = None
+    ) -> BlockReader | None: ...
 
 
 class _Write(Protocol):
@@ -125,6 +135,18 @@ _WRITERS: Final[Mapping[str, _Write]] = LazyMapping(
         ".parquet": "arrays.parquet:write",
     },
 )
+_BLOCKS: Final[Mapping[str, _Blocks]] = LazyMapping(
+    "block reader",
+    "strapdown.formats",
+    {
+        "mcap": "mcap.reader:blocks",
+        "ulog": "ulog.reader:blocks",
+        "npz": "arrays.npz:blocks",
+        "parquet": "arrays.parquet:blocks",
+        "bag": "bag.reader:blocks",
+        "csv": "text.csv_file:blocks",
+    },
+)
 _SUMMARIES: Final[Mapping[str, _Summarize]] = LazyMapping(
     "summary",
     "strapdown.formats",
@@ -140,6 +162,8 @@ _SUMMARIES: Final[Mapping[str, _Summarize]] = LazyMapping(
     },
 )
 _HEAD: Final = 2**16
+_BLOCKWISE: Final = 64 * 2**20
+"""Files above this size are read in blocks [bytes]; a ULog always is."""
 _LARGE: Final = 16 * 2**20
 """Files above this size are not read as a whole for a summary [bytes]."""
 
@@ -158,7 +182,7 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
-    topic: str | None = None,
+    topic: str | Collection[str] | None = None,
 ) -> Recording:
     """Read a recording of any format.
 
@@ -173,8 +197,8 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
         ``strapdown import`` wrote; by default they are recognised. For CSV also a mapping from our
         column name to the name in the file and the factor to our unit, such as
         ``{"t_ns": ("Time (s)", 1e9)}``.
-    topic : str, optional
-        The only topic to read, in memory that does not depend on the others. The recording has
+    topic : str or collection of str, optional
+        The only topics to read, in memory that does not depend on the others. The recording has
         the others too where the format holds one topic, or there is no such topic.
 
     Returns
@@ -199,7 +223,8 @@ def open(  # noqa: A001 (strapdown.open, like gzip.open)
         return _by_columns(path, columns, salvage=salvage)
     name = _format_of(path)
     if topic is not None and name in _BY_TOPIC:
-        part = _BY_TOPIC[name].read(path, salvage=salvage, only=topic)
+        only = frozenset([topic] if isinstance(topic, str) else topic)
+        part = _BY_TOPIC[name].read(path, salvage=salvage, only=only)
         if part.span_ns is not None:
             return part
     return _READERS[name].read(path, salvage=salvage)
@@ -226,11 +251,12 @@ def open_blocks(
     *,
     on_error: OnError | str = OnError.STRICT,
     columns: Columns | None = None,
-    topic: str | None = None,
+    topic: str | Collection[str] | None = None,
 ) -> Iterator[BlockReader]:
-    """Read a recording block by block.
+    """Read a recording block by block, in bounded memory.
 
-    A ULog of any size is read in bounded memory; a file of another format is one block.
+    A ULog of any size has blocks, and files above 64 MiB in MCAP, bags, npz, Parquet and CSV, in
+    our layouts. Others are one block.
 
     Parameters
     ----------
@@ -240,14 +266,16 @@ def open_blocks(
         Whether damage is raised, or counted in the report.
     columns : ImportPlan, path-like or mapping, optional
         As of :func:`open`.
-    topic : str, optional
-        As of :func:`open`; the blocks of a ULog have all topics.
+    topic : str or collection of str, optional
+        As of :func:`open`.
 
     Yields
     ------
     BlockReader
         Iterate over it once: each recording continues the previous one, and a topic has the same
-        columns in all. The report is complete after the last.
+        columns in all. The report is complete after the last. Rows and report are those of
+        :func:`open`. Where the rest of a file does not allow that (stamps go back by more than a
+        second, a topic or a column begins later), it comes as one last block.
 
     Raises
     ------
@@ -262,15 +290,35 @@ def open_blocks(
     ...     print(blocks.report)
     """
     path = _as_path(path)
-    salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
-    if columns is not None:
-        yield WholeFile(_by_columns(path, columns, salvage=salvage))
-    elif _format_of(path) == "ulog":
-        from strapdown.formats.ulog.reader import UlogBlocks  # noqa: PLC0415 (only this reads in blocks)
 
-        yield UlogBlocks(path, salvage=salvage)
-    else:
-        yield WholeFile(open(path, on_error=on_error, topic=topic))
+    def whole() -> Recording:
+        return open(path, on_error=on_error, columns=columns, topic=topic)
+
+    blocks = None if columns is not None else block_reader(path, on_error=on_error, topic=topic)
+    yield WholeFile(whole()) if blocks is None else Continued(blocks, whole)
+
+
+def block_reader(
+    path: Path, *, on_error: OnError | str, topic: str | Collection[str] | None = None
+) -> BlockReader | None:
+    """Return the blocks of a long file; None of a short one, or where the format has none.
+
+    Iteration raises :class:`~strapdown.formats.block_reader.NeedsWhole` where the rows or the
+    report would differ from those of :func:`open`.
+    """
+    salvage = as_member(OnError, on_error, "way to treat damage") is OnError.SALVAGE
+    name = _format_of(path)
+    if name not in _BLOCKS or not (name == "ulog" or is_long(path)):
+        return None
+    if topic is None:
+        return _BLOCKS[name](path, salvage=salvage)
+    only = frozenset([topic] if isinstance(topic, str) else topic)
+    return _BLOCKS[name](path, salvage=salvage, only=only)
+
+
+def is_long(path: Path) -> bool:
+    """Return whether a file is so long that it is read in blocks."""
+    return _size(path) > _BLOCKWISE
 
 
 def summarize(path: str | PathLike[str], *, full: bool = False) -> Summary:

@@ -15,7 +15,7 @@ from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 
 if TYPE_CHECKING:
-    from collections.abc import Sized
+    from collections.abc import Collection
 
     from numpy.typing import NDArray
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Held = TypeVar("Held")
     Stamped = TypeVar("Stamped", bound=Columns)
 
-__all__ = ["HOLDS", "Recording", "as_recording", "is_whole"]
+__all__ = ["HOLDS", "Recording", "as_recording", "imu_of", "is_whole", "reference_of"]
 
 REFERENCE_WORDS = ("truth", "reference")
 SINCE_BOOT = frozenset({"ulog", "dataflash", "tlog"})
@@ -73,6 +73,9 @@ class Recording:
     history : tuple of str
         Processing that the samples have passed, oldest first: calibration, decimation and so on.
         Stored in MCAP, npz, Parquet and CSV files. Not compared.
+    unread : tuple of str
+        Further IMU topics of the file, which were not read because others were asked for. Not
+        compared.
     """
 
     path: Path = Path()
@@ -88,6 +91,7 @@ class Recording:
         default_factory=dict, compare=False, repr=False
     )
     history: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    unread: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def knows_1970(self) -> bool:
@@ -140,8 +144,9 @@ class Recording:
             The file holds no IMU at all.
         """
         sources: dict[str, ImuSeries | Increments] = {**self.imu, **self.increments}
-        whole = {name: source for name, source in sources.items() if is_whole(source)}
-        return _choose(whole if topic is None and whole else sources, topic, "IMU topic", self.path)
+        counts = {name: len(source) for name, source in sources.items()}
+        whole = [name for name in sources if topic is None and is_whole(sources[name])]
+        return imu_of(counts, whole, topic, self.path)
 
     def gnss_series(self, topic: str | None = None) -> GnssSeries:
         """Return the fixes of one receiver.
@@ -179,7 +184,7 @@ class Recording:
         FormatError
             The file holds no fixes at all.
         """
-        fixes = {name: np.flatnonzero(series.has_fix) for name, series in self.gnss.items()}
+        fixes = {name: int(series.has_fix.sum()) for name, series in self.gnss.items()}
         return _choose(fixes, topic, "GNSS topic", self.path)
 
     @property
@@ -222,7 +227,8 @@ class Recording:
 
     def track_topic(self, topic: str | None = None) -> str:
         """Return the topic that :meth:`trajectory` uses, with the same errors."""
-        return _choose(self.tracks, topic, "attitude topic", self.path)
+        counts = {name: len(track) for name, track in self.tracks.items()}
+        return _choose(counts, topic, "attitude topic", self.path)
 
     def reference_topic(self) -> str | None:
         """Return the attitude topic that an estimate from this recording is compared with.
@@ -230,13 +236,7 @@ class Recording:
         The track whose name contains truth or reference; otherwise the one with the most rows;
         None where there is no attitude.
         """
-        named = {
-            name: track
-            for name, track in self.tracks.items()
-            if any(word in name.lower() for word in REFERENCE_WORDS)
-        }
-        tracks = named or self.tracks
-        return max(tracks, key=lambda name: len(tracks[name]), default=None)
+        return reference_of({name: len(track) for name, track in self.tracks.items()})
 
     @property
     def span_ns(self) -> tuple[int, int] | None:
@@ -269,6 +269,16 @@ class Recording:
             topic: rows[_inside(self.imu[topic].t_ns, start_ns, stop_ns)]
             for topic, rows in self.sensor_combined.items()
         }
+        groups: dict[str, Any] = {holds: cut(getattr(self, holds)) for holds in HOLDS}
+        return replace(self, sensor_combined=combined, **groups)
+
+    def after(self, rows: Mapping[str, int]) -> Recording:
+        """Return the recording without so many first rows of its topics."""
+
+        def cut(topics: Mapping[str, Stamped]) -> dict[str, Stamped]:
+            return {topic: series[rows.get(topic, 0) :] for topic, series in topics.items()}
+
+        combined = {name: held[rows.get(name, 0) :] for name, held in self.sensor_combined.items()}
         groups: dict[str, Any] = {holds: cut(getattr(self, holds)) for holds in HOLDS}
         return replace(self, sensor_combined=combined, **groups)
 
@@ -354,11 +364,43 @@ def is_whole(source: ImuSeries | Increments) -> bool:
     )
 
 
-def _choose(sources: Mapping[str, Sized], topic: str | None, kind: str, path: Path) -> str:
+def imu_of(counts: Mapping[str, int], whole: Collection[str], topic: str | None, path: Path) -> str:
+    """Return the IMU topic to use: by default the longest, preferably one with both triads.
+
+    Parameters
+    ----------
+    counts : mapping of str to int
+        Samples by topic.
+    whole : collection of str
+        Topics with angular velocity and specific force.
+    topic : str, optional
+        A topic that must exist.
+    path : Path
+        The file, for errors.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such topic.
+    FormatError
+        There is no topic at all.
+    """
+    if topic is None and whole:
+        counts = {name: count for name, count in counts.items() if name in whole}
+    return _choose(counts, topic, "IMU topic", path)
+
+
+def reference_of(counts: Mapping[str, int]) -> str | None:
+    """Return the attitude topic that an estimate is compared with, from the rows of each."""
+    named = [name for name in counts if any(word in name.lower() for word in REFERENCE_WORDS)]
+    return max(named or counts, key=lambda name: counts[name], default=None)
+
+
+def _choose(counts: Mapping[str, int], topic: str | None, kind: str, path: Path) -> str:
     """Return the requested topic, or the longest one."""
-    if topic is not None and topic not in sources:
-        raise UnknownNameError(kind, topic, sources)
-    if not sources:
+    if topic is not None and topic not in counts:
+        raise UnknownNameError(kind, topic, counts)
+    if not counts:
         article = "an" if kind[0] in "aI" else "a"
         raise FormatError(f"expected {article} {kind}, the file holds none", path=path)
-    return topic or max(sources, key=lambda name: len(sources[name]))
+    return topic or max(counts, key=lambda name: counts[name])

@@ -8,6 +8,7 @@ written.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,8 @@ from strapdown._words import counted
 from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
 from strapdown.formats.bag.copying import BagCopy
+from strapdown.formats.block_reader import BlockReader, NeedsWhole, WholeFile
+from strapdown.formats.files import block_reader
 from strapdown.formats.mcap import reader
 
 if TYPE_CHECKING:
@@ -123,10 +126,17 @@ def recover(
 
 
 def _recover_series(source: Path, target: Path, *, force: bool) -> RecoveryReport:
-    with (
-        files.open_blocks(source, on_error="salvage") as blocks,
-        files.block_writer(target, force=force) as writer,
-    ):
+    blocks = block_reader(source, on_error="salvage")
+    if blocks is not None:
+        with suppress(NeedsWhole):
+            return _written(source, blocks, target, force=force)
+    whole = WholeFile(files.open(source, on_error="salvage"))
+    return _written(source, whole, target, force=force)
+
+
+def _written(source: Path, blocks: BlockReader, target: Path, *, force: bool) -> RecoveryReport:
+    """Write the rows of a file."""
+    with files.block_writer(target, force=force) as writer:
         for block in blocks:
             writer.write(block)
         if not writer.messages:

@@ -10,11 +10,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from strapdown.formats.recording import imu_of, is_whole, reference_of
 from strapdown.formats.reports import ReadReport
+from strapdown.series import ImuSeries, Increments, Trajectory
 from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
@@ -32,6 +35,7 @@ __all__ = [
 ]
 
 
+_IMUS: Final = {ImuSeries.__name__, Increments.__name__}
 _OF_STAMPS: Final = "counts and times are those of the stamps; --full reads all columns"
 
 
@@ -62,6 +66,9 @@ class TopicSummary:
         ``body``, and ``world`` where the series has one.
     columns : tuple of str
         Optional columns that are present.
+    is_whole : bool
+        Whether angular velocity and specific force may both have values: of an IMU, false where
+        the samples that were read lack one.
     """
 
     topic: str
@@ -69,6 +76,7 @@ class TopicSummary:
     clock: TimeReport
     frames: Mapping[str, str]
     columns: tuple[str, ...]
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,31 @@ class Summary:
     history: tuple[str, ...] = ()
     clock_offset_ns: int | None = None
     recording: Recording | None = None
+
+    @property
+    def imus(self) -> dict[str, TopicSummary]:
+        """The topics of IMUs and increments, by name."""
+        return {each.topic: each for each in self.topics if each.holds in _IMUS}
+
+    def imu_topic(self, topic: str | None, path: Path, lame: Collection[str] = ()) -> str:
+        """Return the topic that :meth:`Recording.imu_topic` chooses, with the same errors.
+
+        ``lame`` are topics that are known to lack a triad.
+        """
+        counts = {name: each.clock.samples for name, each in self.imus.items()}
+        whole = [name for name, each in self.imus.items() if each.is_whole and name not in lame]
+        return imu_of(counts, whole, topic, path)
+
+    @property
+    def tracks(self) -> dict[str, int]:
+        """Rows of every attitude by topic, as :attr:`Recording.tracks`."""
+        own = [each for each in self.imus.values() if "q_world_from_body" in each.columns]
+        others = [each for each in self.topics if each.holds == Trajectory.__name__]
+        return {each.topic: each.clock.samples for each in (*own, *others)}
+
+    def reference_topic(self) -> str | None:
+        """Return the topic that :meth:`Recording.reference_topic` chooses."""
+        return reference_of(self.tracks)
 
 
 def summary_of(recording: Recording) -> Summary:
@@ -142,9 +175,15 @@ def topic_summaries(
                 clock=clocks[name].report(),
                 frames=frames,
                 columns=tuple(each.optional_columns),
+                is_whole=_may_be_whole(each),
             )
         )
     return tuple(found)
+
+
+def _may_be_whole(series: Series) -> bool:
+    """Return whether some samples of a topic do not show that a triad has no values."""
+    return not (isinstance(series, ImuSeries) and len(series)) or is_whole(series)
 
 
 def of_stamps(

@@ -11,6 +11,7 @@ import numpy as np
 
 from strapdown.errors import StrapdownError, ValueRangeError
 from strapdown.formats.reports import ReadReport
+from strapdown.formats.spill import Table
 from strapdown.geometry.frames import convert_vector
 from strapdown.series import ImuSeries, Trajectory, timebase
 from strapdown.viewer.quantities import (
@@ -24,7 +25,6 @@ from strapdown.viewer.quantities import (
 )
 from strapdown.viewer.signals import Pyramid, Signal, Span
 from strapdown.viewer.sources import Figure, Pose, clock_figures, found_events, nearest
-from strapdown.viewer.spill import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

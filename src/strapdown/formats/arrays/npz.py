@@ -96,7 +96,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
 
 
 def read(
-    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording in our layout, a BROAD or TUM-VI file, or arrays of another program.
 
@@ -109,8 +109,8 @@ def read(
         also those of an archive that is cut.
     plan : ImportPlan, optional
         Meaning of the arrays of another program; by default they are recognised by name.
-    only : str, optional
-        The only topic to read, in our layout.
+    only : frozenset of str, optional
+        The only topics to read, in our layout.
 
     Returns
     -------
@@ -144,6 +144,45 @@ def read(
         notes=("the axes of the sensor are called FLU, those of the reference ENU",),
     )
     return Recording(path, report, {"imu": imu}, {"reference": reference})
+
+
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> NpzBlocks | None:  # noqa: ARG001 (damage is read as a whole)
+    """Read a recording in our layout block by block, as :func:`read`; None for another one."""
+    try:
+        with foreign_reader(path, "npz archive"), _opened(path) as archive:
+            return NpzBlocks(path, only) if DESCRIPTION in archive.namelist() else None
+    except FormatError:  # reading the file reports it
+        return None
+
+
+class NpzBlocks:
+    """Block-by-block reader of a recording in our layout, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    only : frozenset of str, optional
+        The only topics to read.
+    """
+
+    def __init__(self, path: Path, only: frozenset[str] | None) -> None:
+        self._path, self._only = path, only
+        self._report = ReadReport("npz")
+
+    @property
+    def report(self) -> ReadReport:
+        """Report of the reading, complete after the last block."""
+        return self._report
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Read the file from its beginning."""
+        rows = 0
+        with _opened(self._path) as archive:
+            for block in npz_recording.read_blocks(self._path, archive, only=self._only):
+                yield block
+                rows += block.report.messages
+        self._report = ReadReport("npz", messages=rows)
 
 
 def summarize(path: Path) -> Summary | None:
@@ -205,7 +244,7 @@ def _opened(path: Path, *, salvage: bool = False) -> Iterator[zipfile.ZipFile]:
 
 
 def _read_ours(
-    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: str | None
+    path: Path, archive: zipfile.ZipFile, *, salvage: bool, only: frozenset[str] | None
 ) -> Recording:
     """Read our layout; in salvage, the arrays that are whole."""
     lost = LostArrays()

@@ -8,7 +8,9 @@ one row. ``numpy.load`` reads all arrays.
 from __future__ import annotations
 
 import json
+import struct
 import zipfile
+import zlib
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
@@ -18,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.errors import FormatError, ShapeError
+from strapdown.formats._aligned import aligned
 from strapdown.formats._output import replacing
 from strapdown.formats._salvage import Places
 from strapdown.formats._series_headers import (
@@ -30,6 +33,7 @@ from strapdown.formats._series_headers import (
     topics,
     without_rows,
 )
+from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.recording import HOLDS
 from strapdown.formats.summary import Summary, of_stamps
 from strapdown.series.columns import present
@@ -39,12 +43,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from strapdown._typing import AnyArray
+    from strapdown.formats._series_headers import Series
     from strapdown.formats.recording import Recording
+    from strapdown.series.columns import Column
 
-__all__ = ["DESCRIPTION", "LostArrays", "NpzWriter", "npz_writer", "read_recording", "summarize"]
+__all__ = [
+    "DESCRIPTION",
+    "LostArrays",
+    "NpzWriter",
+    "npz_writer",
+    "read_blocks",
+    "read_recording",
+    "summarize",
+]
 
 DESCRIPTION: Final = "strapdown.json"
 _COPY: Final = 2**20
+_PIECE: Final = 2**17
+"""Rows that are read at one time."""
+_NAMED_AT: Final = 26
+"""Place of the lengths of name and extra field in the header of a member."""
 
 
 class NpzWriter:
@@ -181,7 +199,7 @@ def read_recording(
     load: Callable[[str], AnyArray | None],
     lost: LostArrays,
     *,
-    only: str | None = None,
+    only: frozenset[str] | None = None,
 ) -> Recording:
     """Read what :class:`NpzWriter` wrote.
 
@@ -197,8 +215,8 @@ def read_recording(
         one that NaN cannot replace, such as the stamps, the topic is left out.
     lost : LostArrays
         Counts the rows of such topics.
-    only : str, optional
-        The only topic to read.
+    only : frozenset of str, optional
+        The only topics to read.
 
     Raises
     ------
@@ -209,7 +227,7 @@ def read_recording(
     try:
         description = json.loads(archive.read(DESCRIPTION))
         for topic, said in description["topics"].items():
-            if only not in {None, topic}:
+            if only is not None and topic not in only:
                 continue
             columns = {name: load(f"{topic}/{name}") for name in said["columns"]}
             whole = {name: array for name, array in columns.items() if array is not None}
@@ -239,6 +257,87 @@ def _fill(said: Mapping[str, Any], arrays: dict[str, AnyArray], rows: int) -> bo
 def _spread(array: AnyArray, rows: int) -> AnyArray:
     """Return the rows of a column that may be stored as one row."""
     return np.broadcast_to(array, (rows, *array.shape[1:])) if len(array) == 1 else array
+
+
+def read_blocks(
+    path: Path, archive: zipfile.ZipFile, *, only: frozenset[str] | None
+) -> Iterator[Recording]:
+    """Yield the rows of what :class:`NpzWriter` wrote, block by block.
+
+    Raises
+    ------
+    NeedsWhole
+        The archive is damaged, or an array is compressed.
+    """
+    try:
+        description = json.loads(archive.read(DESCRIPTION))
+        said = {
+            topic: each
+            for topic, each in description["topics"].items()
+            if only is None or topic in only
+        }
+        parts = {topic: _parts(path, archive, topic, each) for topic, each in said.items()}
+        for block in aligned(parts):
+            found = {topic: (said[topic]["holds"], block[topic]) for topic in block}
+            yield recording_of(path, "npz", found, description)
+    except (
+        ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile, zlib.error,
+    ) as error:  # fmt: skip
+        raise NeedsWhole(f"the archive is damaged: {error}", path=path) from error
+
+
+def _parts(
+    path: Path, archive: zipfile.ZipFile, topic: str, said: Mapping[str, Any]
+) -> Iterator[Series]:
+    """Yield the rows of a topic part by part."""
+    columns = {
+        name: _StoredColumn(path, archive, f"{topic}/{name}.npy", column)
+        for name, column in columns_of(said).items()
+    }
+    rows = columns["t_ns"].rows
+    for start in range(0, max(rows, 1), _PIECE):
+        stop = min(start + _PIECE, rows)
+        yield rebuild(said, {name: each.read(start, stop, rows) for name, each in columns.items()})
+
+
+class _StoredColumn:
+    """An array in an archive, checked once, and then read part by part."""
+
+    def __init__(self, path: Path, archive: zipfile.ZipFile, name: str, column: Column) -> None:
+        member = archive.getinfo(name)
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise ValueError(f"{name} is compressed")
+        with archive.open(member) as stream:
+            version = np.lib.format.read_magic(stream)
+            if version != (1, 0):
+                raise ValueError(f"{name} is of another version")
+            shape, by_column, self._dtype = np.lib.format.read_array_header_1_0(stream)
+            begin, size = stream.tell(), 0
+            while data := stream.read(_COPY):  # the checksum is compared at the end
+                size += len(data)
+        self._path, self._column = path, column
+        self._shape = shape[1:]
+        self.rows = shape[0]
+        self._row = self._dtype.itemsize * int(np.prod(self._shape, dtype=int))
+        if by_column or self._shape != column.tail or size != self.rows * self._row:
+            raise ValueError(f"{name} has another shape")
+        with path.open("rb") as file:
+            file.seek(member.header_offset + _NAMED_AT)
+            named, extra = struct.unpack("<HH", file.read(4))
+        self._at = member.header_offset + _NAMED_AT + 4 + named + extra + begin
+
+    def read(self, start: int, stop: int, rows: int) -> AnyArray:
+        """Return rows; a single row stands for all of ``rows``."""
+        if self.rows not in {1, rows}:
+            raise ValueError(f"expected {rows} rows, got {self.rows}")
+        repeated = self.rows == 1 and rows != 1
+        first, count = (0, 1) if repeated else (start, stop - start)
+        with self._path.open("rb") as file:
+            file.seek(self._at + first * self._row)
+            data = file.read(count * self._row)
+        array = np.frombuffer(data, self._dtype).reshape(-1, *self._shape)
+        array = array.astype(self._column.dtype, copy=False)
+        return np.repeat(array, stop - start, axis=0) if repeated else array
 
 
 def summarize(path: Path, archive: zipfile.ZipFile) -> Summary:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.errors import FormatError, ShapeError
+from strapdown.formats._aligned import aligned
 from strapdown.formats._output import replacing
 from strapdown.formats._series_headers import (
     columns_of,
@@ -38,8 +39,9 @@ from strapdown.formats.arrays.parquet_groups import (
     opened,
     reading,
 )
+from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.recording import Recording
-from strapdown.formats.reports import WriteReport
+from strapdown.formats.reports import ReadReport, WriteReport
 from strapdown.formats.summary import Summary, of_stamps
 from strapdown.series.columns import present
 from strapdown.series.tabular import endings
@@ -55,7 +57,9 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
 
 __all__ = [
+    "ParquetBlocks",
     "ParquetWriter",
+    "blocks",
     "foreign_table",
     "parquet_writer",
     "read",
@@ -77,7 +81,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
 
 
 def read(
-    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: str | None = None
+    path: Path, *, salvage: bool, plan: ImportPlan | None = None, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording that :func:`write` wrote, or a table of another program.
 
@@ -90,8 +94,8 @@ def read(
         error. The directory of a file is at its end: of a file that is cut nothing can be read.
     plan : ImportPlan, optional
         Meaning of the columns of another program; by default they are recognised.
-    only : str, optional
-        The only topic to read, of a recording.
+    only : frozenset of str, optional
+        The only topics to read, of a recording.
 
     Raises
     ------
@@ -115,7 +119,7 @@ def read(
             found = {
                 topic: _topic(columns, topic, said)
                 for topic, said in description["topics"].items()
-                if only in {None, topic}
+                if only is None or topic in only
             }
             groups.compare({topic: len(series) for topic, (_, series) in found.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -124,6 +128,77 @@ def read(
     damage = tuple(groups.places.lines())
     report = replace(recording.report, lost_messages=groups.lost, damage=damage)
     return replace(recording, report=report)
+
+
+def blocks(
+    path: Path, *, salvage: bool, only: frozenset[str] | None = None
+) -> ParquetBlocks | None:
+    """Read a recording block by block, as :func:`read`; None for another table."""
+    with opened(path) as file:
+        ours = _KEY in (file.schema_arrow.metadata or {})
+    return ParquetBlocks(path, salvage=salvage, only=only) if ours else None
+
+
+class ParquetBlocks:
+    """Block-by-block reader of a recording that :func:`write` wrote, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        As of :func:`read`; a damaged file is read as a whole.
+    only : frozenset of str, optional
+        The only topics to read.
+    """
+
+    def __init__(self, path: Path, *, salvage: bool, only: frozenset[str] | None) -> None:
+        self._path, self._salvage, self._only = path, salvage, only
+        self._report = ReadReport("parquet")
+
+    @property
+    def report(self) -> ReadReport:
+        """Report of the reading, complete after the last block."""
+        return self._report
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Read the file from its beginning."""
+        rows = 0
+        try:
+            with opened(self._path) as file:
+                groups = Groups(self._path, file, salvage=False, only=self._only)
+                description = _description(file.schema_arrow.metadata)
+                said = {
+                    topic: each
+                    for topic, each in description["topics"].items()
+                    if self._only is None or topic in self._only
+                }
+                places = groups.of_topics()
+                parts = {
+                    topic: _parts(groups, topic, each, places.get(topic, []))
+                    for topic, each in said.items()
+                }
+                for block in aligned(parts):
+                    found = {topic: (said[topic]["holds"], block[topic]) for topic in block}
+                    recording = recording_of(self._path, "parquet", found, description)
+                    yield recording
+                    rows += recording.report.messages
+                groups.compare({"": rows})
+        except NeedsWhole:
+            raise
+        except (FormatError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise NeedsWhole(f"the file is damaged: {error}", path=self._path) from error
+        self._report = ReadReport("parquet", messages=rows)
+
+
+def _parts(
+    groups: Groups, topic: str, said: dict[str, Any], places: Sequence[int]
+) -> Iterator[Series]:
+    """Yield the row groups of a topic as series; one without rows where there is none."""
+    if not places:
+        yield without_rows(said)
+    for number in places:
+        yield _topic(_Columns(groups.read(number)), topic, said)[1]
 
 
 def summarize(path: Path) -> Summary | None:

@@ -88,7 +88,7 @@ class Groups:
         file: Any,  # noqa: ANN401 (foreign)
         *,
         salvage: bool,
-        only: str | None = None,
+        only: frozenset[str] | None = None,
     ) -> None:
         self.places = Places()
         self.lost = 0
@@ -109,15 +109,41 @@ class Groups:
                 self.lost += rows
                 self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
 
+    def read(self, number: int) -> Any:  # noqa: ANN401 (foreign)
+        """Return a row group as a table."""
+        with reading(self._path):
+            return self._file.read_row_group(number)
+
+    def of_topics(self) -> dict[str, list[int]]:
+        """Return the numbers of the row groups of each topic.
+
+        Raises
+        ------
+        ValueError
+            A row group may hold several topics.
+        """
+        found: dict[str, list[int]] = {}
+        for number in range(self._file.metadata.num_row_groups):
+            group = self._file.metadata.row_group(number)
+            columns = map(group.column, range(group.num_columns))
+            known = next(each.statistics for each in columns if each.path_in_schema == "topic")
+            if known is None or not known.has_min_max or known.min != known.max:
+                raise ValueError(f"expected rows of one topic in row group {number}")
+            found.setdefault(known.min, []).append(number)
+        return found
+
     def _has_topic(self, number: int) -> bool:
-        """Return whether a row group may have rows of the wanted topic."""
-        if self._only is None:
+        """Return whether a row group may have rows of a wanted topic."""
+        wanted = self._only
+        if wanted is None:
             return True
         group = self._file.metadata.row_group(number)
         columns = map(group.column, range(group.num_columns))
         topics = [each.statistics for each in columns if each.path_in_schema == "topic"]
         return all(
-            each is None or not each.has_min_max or each.min <= self._only <= each.max
+            each is None
+            or not each.has_min_max
+            or any(each.min <= topic <= each.max for topic in wanted)
             for each in topics
         )
 

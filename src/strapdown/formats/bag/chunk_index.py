@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Entries: TypeAlias = NDArray[np.void]
 
-__all__ = ["ChunkIndex", "times_of"]
+__all__ = ["ChunkIndex", "Entries", "times_of"]
 
 _ENTRY: Final = np.dtype([("seconds", "<u4"), ("nanoseconds", "<u4"), ("at", "<u4")])
 

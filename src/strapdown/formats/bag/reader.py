@@ -20,21 +20,27 @@ from __future__ import annotations
 
 import bz2
 import re
+from bisect import bisect_left
 from collections import Counter
 from contextlib import contextmanager, suppress
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 from urllib.parse import quote
 
+import numpy as np
+
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.formats._guard import BoundedPath, foreign_reader
+from strapdown.formats._message_blocks import MessageBlocks
 from strapdown.formats._plausible import doubts
 from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
 from strapdown.formats.bag.scan import BagScan
+from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap import reader as mcap_reader
 from strapdown.formats.mcap.records import MAX_CHUNK, MAX_RATIO
 from strapdown.formats.recording import Recording
@@ -42,15 +48,19 @@ from strapdown.formats.reports import ReadReport
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from rosbags.interfaces import Connection
 
-__all__ = ["db3_parts", "is_ros1", "mcap_parts", "read", "sniff"]
+    from strapdown.formats._message_blocks import Feed
+    from strapdown.formats.bag.chunk_index import Entries
+
+__all__ = ["blocks", "db3_parts", "is_ros1", "mcap_parts", "read", "sniff"]
 
 _BAG: Final = b"#ROSBAG V"
 _ROWS: Final = 16384
 """Messages decoded at once."""
+_NEVER_NS: Final = 2**63 - 1
 
 _Key: TypeAlias = tuple[str, str, str]
 """Topic, type and encoding."""
@@ -63,7 +73,7 @@ def sniff(head: bytes, path: Path) -> bool:
     return head.startswith((_BAG, MAGIC))
 
 
-def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
+def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Recording:
     """Read a bag.
 
     Parameters
@@ -72,8 +82,8 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         A ``.bag``, a ``.db3``, or the folder of a ROS 2 bag.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
-    only : str, optional
-        The only topic to read, with what joins its series.
+    only : frozenset of str, optional
+        The only topics to read, with what joins their series.
 
     Returns
     -------
@@ -98,7 +108,7 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     topics = Topics(path, salvage=salvage, only=only)
     lost_messages = lost_bytes = 0
     try:
-        if only is None or not _collect_one(path, topics):
+        if only is None or not _collect_some(path, topics):
             _collect(path, topics)
     except FormatError as error:
         if not salvage:
@@ -121,6 +131,72 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         coverage=topics.coverage,
     )
     return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
+
+
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> MessageBlocks:
+    """Read a bag block by block, as :func:`read`; a damaged one only as a whole."""
+    if files := mcap_parts(path):
+        feed: Feed = mcap_reader.McapFeed(files, salvage=salvage)
+    else:
+        feed = _BagFeed(path)
+    return MessageBlocks(path, feed, salvage=salvage, only=only)
+
+
+class _BagFeed:
+    """Messages of an intact bag, as a :class:`Feed`."""
+
+    has_checksums = False
+    history: tuple[str, ...] = ()
+    lost_messages = lost_bytes = 0
+
+    def __init__(self, path: Path) -> None:
+        self.form = "rosbag1" if is_ros1(path) else "rosbag2"
+        self._path = path
+
+    def into(self, topics: Topics) -> Iterator[None]:
+        """Decode the messages in the order of their times of recording."""
+        ordered = _by_index if self.form == "rosbag1" else _collected
+        try:
+            yield from ordered(self._path, topics)
+        except NeedsWhole:
+            raise
+        except FormatError as error:
+            raise NeedsWhole(f"the bag is damaged: {error.message}", path=self._path) from error
+
+
+def _by_index(path: Path, topics: Topics) -> Iterator[None]:
+    """Decode the messages of a ROS 1 bag by its index, chunk by chunk."""
+    with path.open("rb") as stream:
+        index = ChunkIndex(stream)
+        keys = {
+            number: (*connection, str(Wire.ROS1))
+            for number, connection in index.connections.items()
+            if topics.wants(*connection, Wire.ROS1)
+        }
+        first = [_first_ns(entries, keys.keys()) for _, entries in index.chunks()]
+        later = np.minimum.accumulate([*first, _NEVER_NS][::-1])[::-1].tolist()
+        found: list[tuple[int, _Key, bytes]] = []
+        for number, (chunk, entries) in enumerate(index.chunks(), 1):
+            for connection, mine in sorted(entries.items()):
+                if connection not in keys:
+                    topics.pass_over(*index.connections[connection], Wire.ROS1, len(mine))
+                    continue
+                times, messages = times_of(mine).tolist(), index.messages(chunk, mine)
+                found += zip(times, [keys[connection]] * len(mine), messages, strict=True)
+            found.sort(key=itemgetter(0))
+            ready = bisect_left(found, later[number], key=itemgetter(0))
+            waiting: dict[_Key, list[bytes]] = {}
+            for _, key, data in found[:ready]:
+                waiting.setdefault(key, []).append(data)
+            _add(topics, waiting)
+            del found[:ready]
+            yield
+
+
+def _first_ns(entries: Mapping[int, Entries], wanted: Collection[int]) -> int:
+    """Return the time of the first wanted message of a chunk [ns]."""
+    times = (int(times_of(each)[0]) for number, each in entries.items() if number in wanted)
+    return min(times, default=_NEVER_NS)
 
 
 def db3_parts(path: Path) -> list[Path]:
@@ -222,6 +298,12 @@ def _with_limit(chunk: Any) -> Any:  # noqa: ANN401 (a named tuple of rosbags)
 
 def _collect(path: Path, topics: Topics) -> None:
     """Decode all messages of an intact bag."""
+    for _ in _collected(path, topics):
+        pass
+
+
+def _collected(path: Path, topics: Topics) -> Iterator[None]:
+    """Decode all messages of an intact bag, part by part."""
     with _opened(path) as bag:
         if short := _shortage(bag):
             raise short
@@ -235,13 +317,16 @@ def _collect(path: Path, topics: Topics) -> None:
                     expected += count
                 else:
                     topics.pass_over(*message, count)
-        reached = _decode(topics, bag.messages(chosen) if chosen else ())
+        reached = 0
+        for count in _decoded(topics, bag.messages(chosen) if chosen else ()):
+            reached += count
+            yield
     if reached < expected:
         raise FormatError(f"expected {expected} messages, got {reached}", path=path)
 
 
-def _collect_one(path: Path, topics: Topics) -> bool:
-    """Decode one topic of a ROS 1 bag by its index; return whether that is possible.
+def _collect_some(path: Path, topics: Topics) -> bool:
+    """Decode the wanted topics of a ROS 1 bag by its index; return whether that is possible.
 
     The library keeps the index of all topics as objects.
     """
@@ -268,16 +353,21 @@ def _collect_one(path: Path, topics: Topics) -> bool:
     return True
 
 
-def _decode(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> int:
-    """Decode messages in batches; return their number."""
+def _decode(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> None:
+    """Decode messages in batches."""
+    for _ in _decoded(topics, messages):
+        pass
+
+
+def _decoded(topics: Topics, messages: Iterable[tuple[_Key, bytes]]) -> Iterator[int]:
+    """Decode messages in batches; yield the number of messages in each."""
     waiting: dict[_Key, list[bytes]] = {}
-    count = 0
-    for count, (key, data) in enumerate(messages, 1):
-        waiting.setdefault(key, []).append(data)
-        if count % _ROWS == 0:
-            _add(topics, waiting)
-    _add(topics, waiting)
-    return count
+    rest = iter(messages)
+    while batch := list(islice(rest, _ROWS)):
+        for key, data in batch:
+            waiting.setdefault(key, []).append(data)
+        _add(topics, waiting)
+        yield len(batch)
 
 
 def _add(topics: Topics, waiting: dict[_Key, list[bytes]]) -> None:

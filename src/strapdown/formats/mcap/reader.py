@@ -13,17 +13,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from strapdown.formats._message_blocks import MessageBlocks, report_of
 from strapdown.formats._series_from_messages import Topics
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.recording import Recording
-from strapdown.formats.reports import ReadReport
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["DESCRIPTION", "HISTORY", "read", "read_parts", "sniff"]
+__all__ = ["DESCRIPTION", "HISTORY", "McapFeed", "blocks", "read", "read_parts", "sniff"]
 
 DESCRIPTION: Final = "strapdown/topic"
 """Name of the metadata records that describe a topic; see _description."""
@@ -36,7 +36,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head[: len(MAGIC)] == MAGIC[: len(head)] and bool(head)
 
 
-def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
+def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Recording:
     """Read an MCAP file.
 
     Parameters
@@ -45,8 +45,8 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         The file.
     salvage : bool
         Count damage and read the rest, instead of raising an error.
-    only : str, optional
-        The only topic to read, with what joins its series.
+    only : frozenset of str, optional
+        The only topics to read, with what joins their series.
 
     Returns
     -------
@@ -69,46 +69,73 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
 
 
 def read_parts(
-    path: Path, files: Sequence[Path], *, salvage: bool, only: str | None = None
+    path: Path, files: Sequence[Path], *, salvage: bool, only: frozenset[str] | None = None
 ) -> Recording:
     """Read a recording that is split over files, as :func:`read`; ``path`` is its name."""
-    topics = Topics(path, salvage=salvage, only=only)
-    lost_messages = lost_bytes = 0
-    history: dict[str, None] = {}
-    for file in files:
-        scan = McapScan(file, salvage=salvage, wanted=topics.wants)
-        for batch in scan.batches():
-            for number, payloads in batch.items():
+    feed, topics = McapFeed(files, salvage=salvage), Topics(path, salvage=salvage, only=only)
+    for _ in feed.into(topics):
+        pass
+    content = topics.content()
+    return Recording(
+        path,
+        report_of(feed, topics),
+        *content,
+        sensor_combined=topics.sensor_combined,
+        history=feed.history,
+    )
+
+
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> MessageBlocks:
+    """Read a file block by block, as :func:`read`."""
+    return MessageBlocks(path, McapFeed([path], salvage=salvage), salvage=salvage, only=only)
+
+
+class McapFeed:
+    """Messages of the files of a recording, as a :class:`Feed`.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        In order.
+    salvage : bool
+        Count damage and continue after it, instead of raising an error.
+    """
+
+    form = "mcap"
+    has_checksums = True
+
+    def __init__(self, files: Sequence[Path], *, salvage: bool) -> None:
+        self.lost_messages = self.lost_bytes = 0
+        self.history: tuple[str, ...] = ()
+        self._files, self._salvage = files, salvage
+
+    def into(self, topics: Topics) -> Iterator[None]:
+        """Decode the messages, about 16 MiB at a time."""
+        for file in self._files:
+            scan, known = McapScan(file, salvage=self._salvage, wanted=topics.wants), 0
+            for batch in scan.batches():
+                for number, payloads in batch.items():
+                    channel = scan.channels[number]
+                    kind = scan.schemas[channel.schema_id].name
+                    topics.add(channel.topic, kind, channel.encoding, payloads)
+                known = self._describe(topics, scan, known)
+                yield
+            for number, count in scan.passed_over.items():
                 channel = scan.channels[number]
-                kind = scan.schemas[channel.schema_id].name
-                topics.add(channel.topic, kind, channel.encoding, payloads)
-        for number, count in scan.passed_over.items():
-            channel = scan.channels[number]
-            kind = scan.schemas[channel.schema_id].name if channel.schema_id in scan.schemas else ""
-            topics.pass_over(channel.topic, kind, channel.encoding, count)
-        lost_messages += scan.lost_messages
-        lost_bytes += scan.lost_bytes
-        topics.damage += scan.damage
-        for name, entry in scan.metadata:
+                schema = scan.schemas.get(channel.schema_id)
+                kind = "" if schema is None else schema.name
+                topics.pass_over(channel.topic, kind, channel.encoding, count)
+            self.lost_messages += scan.lost_messages
+            self.lost_bytes += scan.lost_bytes
+            topics.damage += scan.damage
+            self._describe(topics, scan, known)
+
+    def _describe(self, topics: Topics, scan: McapScan, known: int) -> int:
+        """Take the metadata records from number ``known`` on; return their number."""
+        for name, entry in scan.metadata[known:]:
             if name == DESCRIPTION:
                 topics.describe(entry)
             elif name == HISTORY:
-                history |= dict.fromkeys(step for _, step in sorted(entry.items()))
-    content = topics.content()
-    report = ReadReport(
-        "mcap",
-        messages=topics.messages,
-        lost_messages=lost_messages + topics.lost,
-        lost_bytes=lost_bytes,
-        skipped=topics.skipped,
-        notes=tuple(topics.notes),
-        damage=tuple(topics.damage),
-        coverage=topics.coverage,
-    )
-    return Recording(
-        path,
-        report,
-        *content,
-        sensor_combined=topics.sensor_combined,
-        history=tuple(history),
-    )
+                steps = (step for _, step in sorted(entry.items()))
+                self.history = tuple(dict.fromkeys([*self.history, *steps]))
+        return len(scan.metadata)

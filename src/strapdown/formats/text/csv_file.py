@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -50,6 +51,7 @@ from strapdown.errors import (
     UnknownNameError,
     ValueRangeError,
 )
+from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.summary import of_rows
@@ -61,6 +63,7 @@ from strapdown.formats.text.table import (
     read_opening,
     read_stamps,
     read_table,
+    read_tables,
     write_table,
 )
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
@@ -68,7 +71,7 @@ from strapdown.series.columns import present
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from strapdown._typing import AnyArray, ByteArray, FloatArray
@@ -79,7 +82,7 @@ if TYPE_CHECKING:
 
     ColumnMap: TypeAlias = Mapping[str, tuple[str, float]]
 
-__all__ = ["UnheldColumns", "read", "sniff", "summarize", "write"]
+__all__ = ["CsvBlocks", "UnheldColumns", "blocks", "read", "sniff", "summarize", "write"]
 
 _GROUP_OF: Final = {
     "q_world_from_body": "orientation",
@@ -149,6 +152,53 @@ def read(path: Path, *, salvage: bool, columns: ColumnMap | None = None) -> Reco
     """
     content = _Content(path, columns)
     return content.recording(read_table(path, content.layout, salvage=salvage))
+
+
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> CsvBlocks:  # noqa: ARG001 (its topics share their rows)
+    """Read a file block by block, as :func:`read`."""
+    return CsvBlocks(path, salvage=salvage)
+
+
+class CsvBlocks:
+    """Block-by-block reader of a CSV file, in bounded memory.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    salvage : bool
+        As of :func:`read`.
+    """
+
+    def __init__(self, path: Path, *, salvage: bool) -> None:
+        self._path, self._salvage = path, salvage
+        self._report = ReadReport("csv")
+
+    @property
+    def report(self) -> ReadReport:
+        """Report of the reading, complete after the last block."""
+        return self._report
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Read the file from its beginning."""
+        content = _Content(self._path, None)
+        rows, last_ns = 0, None
+        for table in read_tables(self._path, content.layout, salvage=self._salvage):
+            try:
+                block = content.recording(table)
+            except FormatError as error:
+                raise NeedsWhole(error.message, path=self._path) from error
+            several = len([*block.imu, *block.trajectories, *block.increments]) > 1
+            steps = np.diff(table.t_ns, prepend=table.t_ns[:1] if last_ns is None else last_ns)
+            if several and (steps < 0).any():
+                raise NeedsWhole("stamps go back, in several series", path=self._path)
+            if len(table.t_ns):
+                last_ns = int(table.t_ns[-1])
+                yield block
+            rows += len(table.t_ns)
+        if not rows:
+            raise NeedsWhole("no row can be read", path=self._path)
+        self._report = replace(block.report, messages=rows)
 
 
 def summarize(path: Path) -> Summary:

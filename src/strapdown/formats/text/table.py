@@ -38,6 +38,7 @@ __all__ = [
     "read_opening",
     "read_stamps",
     "read_table",
+    "read_tables",
     "utf8",
     "write_table",
 ]
@@ -45,6 +46,8 @@ __all__ = [
 Number = TypeVar("Number", int, float)
 
 _BLOCK: Final = 1 << 18
+_TOGETHER: Final = 16
+"""Blocks that are converted at one time."""
 _LONGEST_LINE: Final = 1 << 16
 _COMMENTS_KEPT: Final = 64
 _ROWS_PER_WRITE: Final = 1 << 16
@@ -232,10 +235,36 @@ def read_table(path: Path, layout: Layout, *, salvage: bool, blocks: int | None 
     """
     _, lines = _split_opening(path, _blocks(path), layout.encoding)
     reader = _Rows(path, layout, salvage=salvage)
-    parts = [_arrays(layout, [], []), *map(reader.read, islice(lines, blocks))]
-    times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    if reader.lost and not len(times):
+    table = _table(layout, reader, list(map(reader.read, islice(lines, blocks))))
+    if reader.lost and not len(table.t_ns):
         raise FormatError(f"expected rows of numbers, got {reader.lost} damaged lines", path=path)
+    return table
+
+
+def read_tables(path: Path, layout: Layout, *, salvage: bool) -> Iterator[Table]:
+    """Read the rows of a text file, 4 MiB at a time.
+
+    Parameters
+    ----------
+    path, layout, salvage
+        As of :func:`read_table`.
+
+    Yields
+    ------
+    Table
+        Rows; ``lost`` and ``notes`` are those so far. The last one may be empty.
+    """
+    _, lines = _split_opening(path, _blocks(path), layout.encoding)
+    reader = _Rows(path, layout, salvage=salvage)
+    while parts := [reader.read(each) for each in islice(lines, _TOGETHER)]:
+        yield _table(layout, reader, parts)
+    yield _table(layout, reader, [])
+
+
+def _table(layout: Layout, reader: _Rows, parts: list[tuple[IntArray, FloatArray]]) -> Table:
+    """Return the rows of some blocks."""
+    parts = [_arrays(layout, [], []), *parts]
+    times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * [column.factor for column in layout.columns]
     return Table(times[:, 0], scaled, times[:, 1:], reader.lost, tuple(reader.notes))

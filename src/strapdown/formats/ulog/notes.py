@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["StreamNotes", "uncalibrated"]
 
 _LONG_STEP: Final = 1.5
+_USUAL: Final = 1000
+"""Steps from whose median others are judged, the same however a log is divided into blocks."""
 _COLDEST: Final = -60.0
 _HOTTEST: Final = 150.0
 _OF_A_CHIP: Final = re.compile(r"(^|/)sensor_(gyro|accel)(_fifo)?(\.\d+)?$")
@@ -41,9 +43,13 @@ class StreamNotes:
     """Collector of notes about the streams of a log, block by block."""
 
     def __init__(self) -> None:
-        self._tally = Tally()
-        self._streams: dict[str, _Stream] = {}
-        self._devices: dict[int, dict[str, None]] = {}
+        self._known: dict[str, _Stream] = {}
+        self._devices: dict[int, dict[tuple[str, int], str]] = {}
+
+    @property
+    def _streams(self) -> dict[str, _Stream]:
+        """The streams in the order of their names: blocks have them in another one."""
+        return {name: self._known[name] for name in sorted(self._known)}
 
     def see(
         self,
@@ -67,22 +73,22 @@ class StreamNotes:
         """
         if not len(series):
             return
-        stream = self._streams.setdefault(name, _Stream())
+        stream = self._known.setdefault(name, _Stream())
         start, names = stream.rows, records.dtype.names or ()
-        self._tally.add(name, suspicions(series, after_ns=stream.last_ns), start=start)
+        stream.tally.add(name, suspicions(series, after_ns=stream.last_ns), start=start)
         if "temperature" in names:
             degrees = records["temperature"]
             odd = (degrees < _COLDEST) | (degrees > _HOTTEST)
-            self._tally.add(name, {"a temperature outside -60 to 150 degC": odd}, start=start)
-        for field in ("device_id", "gyro_device_id", "accel_device_id"):
+            stream.tally.add(name, {"a temperature outside -60 to 150 degC": odd}, start=start)
+        for number, field in enumerate(("device_id", "gyro_device_id", "accel_device_id")):
             if field in names:
                 what = f"{name} {field.removesuffix('_device_id')}".removesuffix(" device_id")
                 ids = records[field]
                 for device in {int(ids[0]), *ids[1:][ids[1:] != ids[:-1]].tolist()}:
-                    self._devices.setdefault(device, {})[what] = None
+                    self._devices.setdefault(device, {})[name, number] = what
         if isinstance(series, ImuSeries) and intervals is not None:
             odd = (intervals[1] <= 0) | (intervals[1] > NS_PER_S)
-            self._tally.add(name, {"an interval outside 0 to 1 s": odd}, start=start)
+            stream.tally.add(name, {"an interval outside 0 to 1 s": odd}, start=start)
         stream.add(series.t_ns)
         if intervals is not None:
             stream.cover(*intervals)
@@ -98,20 +104,23 @@ class StreamNotes:
 
     def lines(self) -> list[str]:
         """Return all notes, one line each."""
-        lines = self._tally.lines()
+        lines = [line for stream in self._streams.values() for line in stream.tally.lines()]
         for name, share in self.coverage.items():
             lines.append(f"{name}: the intervals cover {share:.1%} of the time")
         for name, stream in self._streams.items():
             lines += [f"{name}: {said}" for said in stream.lines()]
         lines += uncalibrated(self._streams)
         devices = Places()
-        for what in sorted({what for streams in self._devices.values() for what in streams}):
-            count = sum(what in streams for streams in self._devices.values())
+        for what in sorted({what for each in self._devices.values() for what in each.values()}):
+            count = sum(what in each.values() for each in self._devices.values())
             if count > 1:
                 devices.note(f"{what}: the device changes, there are {count}")
-        for device, streams in self._devices.items():
+        first = {device: (min(found), device) for device, found in self._devices.items()}
+        for device in sorted(first, key=first.__getitem__):
+            found = self._devices[device]
             if device:
-                devices.note(f"device {_device(device)}: {', '.join(streams)}")
+                streams = ", ".join(found[place] for place in sorted(found))
+                devices.note(f"device {_device(device)}: {streams}")
         return [*lines, *devices.lines()]
 
 
@@ -121,6 +130,8 @@ class _Stream:
     def __init__(self) -> None:
         self.rows = 0
         self.last_ns: int | None = None
+        self.tally = Tally()
+        self._early: list[IntArray] = []
         self._median_ns = 0.0
         self._long = 0
         self._longest_ns, self._longest_row = 0, 0
@@ -132,14 +143,25 @@ class _Stream:
         """Check the steps between rows."""
         steps = np.diff(t_ns, prepend=t_ns[0] if self.last_ns is None else self.last_ns)
         forward = steps[steps > 0]
-        if not self._median_ns and forward.size:
-            self._median_ns = float(np.median(forward))
-        self._long += int(np.count_nonzero(forward > _LONG_STEP * self._median_ns))
+        if self._median_ns:
+            self._long += int(np.count_nonzero(forward > _LONG_STEP * self._median_ns))
+        else:
+            self._early.append(forward)
+            if sum(map(len, self._early)) >= _USUAL:
+                self._judge_early()
         if steps.max() > self._longest_ns:
             self._longest_ns = int(steps.max())
             self._longest_row = self.rows + int(steps.argmax())
         self.rows += len(t_ns)
         self.last_ns = int(t_ns[-1])
+
+    def _judge_early(self) -> None:
+        """Compute the median of the first steps, and compare these steps with it."""
+        early = np.concatenate([np.empty(0, np.int64), *self._early])
+        self._early = []
+        if len(early):
+            self._median_ns = float(np.median(early[:_USUAL]))
+            self._long += int(np.count_nonzero(early > _LONG_STEP * self._median_ns))
 
     def cover(self, ends_ns: IntArray, dt_ns: IntArray) -> None:
         """Check that each interval of the rows begins at the end of the previous one."""
@@ -152,6 +174,7 @@ class _Stream:
 
     def lines(self) -> list[str]:
         """Return one line for each kind of gap."""
+        self._judge_early()
         lines = []
         if 0 < self._loose < self.rows - 1:  # in a stream that is logged only occasionally, all are
             lines.append(

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from strapdown.formats.recording import Recording
     from strapdown.formats.ulog.message_formats import Value
 
-__all__ = ["UlogBlocks", "read", "sniff"]
+__all__ = ["UlogBlocks", "blocks", "read", "sniff"]
 
 _CLOCKS: Final = frozenset({"sensor_gps", "vehicle_gps_position"})
 _MODERN_US: Final = 10**15
@@ -67,7 +67,7 @@ def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for a
     return head.startswith(MAGIC)
 
 
-def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
+def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Recording:
     """Read a ULog.
 
     Parameters
@@ -76,8 +76,8 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
         The file.
     salvage : bool
         Count damaged records and leave them out, instead of raising an error.
-    only : str, optional
-        The only series to convert, by its name in the recording.
+    only : frozenset of str, optional
+        The only series to convert, by their names in the recording.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     series = SeriesReader(path, salvage=salvage)
     filled = {Topic(*topic): each.rows for topic, each in log.topics.items() if each.rows}
     wanted = [topic for topic in filled if topic.name in TOPICS and belongs_to(topic, only)]
-    recording = series.block({topic: log.rows(*topic) for topic in wanted})
+    recording = series.block({topic: log.rows(*topic) for topic in wanted}, is_last=True)
     clock_ns = _clock_of(log.info, log.start_us)
     if clock_ns is None:
         clocks = (_clock_of_rows(log.rows(*topic)) for topic in filled if topic.name in _CLOCKS)
@@ -110,6 +110,11 @@ def read(path: Path, *, salvage: bool, only: str | None = None) -> Recording:
     )
 
 
+def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> UlogBlocks:
+    """Read a ULog block by block, as :func:`read`."""
+    return UlogBlocks(path, salvage=salvage, only=only)
+
+
 class UlogBlocks:
     """Block-by-block reader of a ULog, in bounded memory.
 
@@ -119,7 +124,9 @@ class UlogBlocks:
         The file.
     salvage : bool
         Count damaged records and leave them out, instead of raising an error.
-    block_bytes : int
+    only : frozenset of str, optional
+        The only series to convert, by their names in the recording.
+    block_bytes : int, optional
         Bytes of the file in one block.
 
     Raises
@@ -128,8 +135,16 @@ class UlogBlocks:
         During iteration, as :func:`read`.
     """
 
-    def __init__(self, path: Path, *, salvage: bool, block_bytes: int = BLOCK) -> None:
-        self._path, self._salvage, self._block_bytes = path, salvage, block_bytes
+    def __init__(
+        self,
+        path: Path,
+        *,
+        salvage: bool,
+        only: frozenset[str] | None = None,
+        block_bytes: int | None = None,
+    ) -> None:
+        self._path, self._salvage, self._only = path, salvage, only
+        self._block_bytes = block_bytes or BLOCK
         self._report = ReadReport("ulog")
 
     @property
@@ -142,22 +157,26 @@ class UlogBlocks:
         data = load_bytes(self._path)
         records = Records(data, path=self._path, salvage=self._salvage)
         contents, series = Contents(data, records), SeriesReader(self._path, salvage=self._salvage)
-        clock_ns, begin = None, 0
+        clock_ns, begin, is_last = None, 0, False
         for number, chunk in enumerate(records.chunks(self._block_bytes)):
             rows = {
                 topic: rows_at(data, offsets, records.formats.dtype(topic.name))
                 for topic, offsets in contents.take(chunk).items()
-                if topic.name in TOPICS
+                if topic.name in TOPICS and belongs_to(topic, self._only)
             }
             if not number:
                 clock_ns = _clock_of(contents.info, contents.start_us)
                 if clock_ns is None:
                     clock_ns = next(self._clocks_ahead(), None)
-            block = series.block(rows)
+            is_last = chunk.stop >= len(data)
+            block = series.block(rows, is_last=is_last, logged=records.topics)
             del rows
             if not number or not block.is_empty:
                 yield replace(block, report=ReadReport("ulog"), clock_offset_ns=clock_ns)
             begin = _forget(data, begin, chunk.stop)
+        if not is_last:  # of a file that is cut
+            block = series.block({}, is_last=True)
+            yield replace(block, report=ReadReport("ulog"), clock_offset_ns=clock_ns)
         read = {topic: seen.rows for topic, seen in contents.seen.items()}
         self._report = _with_series(read_report(records, contents), read, series)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
 from strapdown.formats.recording import Recording
+from strapdown.formats.ulog.field_join import FieldJoin
 from strapdown.formats.ulog.fifo import FifoReader
 from strapdown.formats.ulog.notes import StreamNotes
 from strapdown.messages.conversion.px4 import increments_from_vehicle_imu
@@ -38,12 +38,12 @@ from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments,
 from strapdown.units import GAUSS, NS_PER_US
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from strapdown._typing import BoolArray, FloatArray, IntArray
+    from strapdown._typing import FloatArray, IntArray
     from strapdown.formats._series_headers import Series
     from strapdown.formats.ulog.records import Topic
     from strapdown.messages.px4_versions import Upgraded
@@ -123,29 +123,46 @@ class SeriesReader:
         self._path, self._salvage = path, salvage
         self._streams = StreamNotes()
         self._fifo = FifoReader()
-        self._magnetic: dict[Topic, bool] = {}
-        self._unplaced: dict[str, list[BoolArray]] = {}
-        self._combined: dict[str, NDArray[np.void]] = {}
+        self._joins: dict[Topic, FieldJoin] = {}
+        self._fields: Counter[Topic] = Counter()
 
-    def block(self, rows: Mapping[Topic, NDArray[np.void]]) -> Recording:
-        """Convert the rows of a block.
+    def block(
+        self,
+        rows: Mapping[Topic, NDArray[np.void]],
+        *,
+        is_last: bool,
+        logged: Collection[Topic] = (),
+    ) -> Recording:
+        """Convert the rows of a block; rows that wait for a magnetometer come with a later one.
+
+        Parameters
+        ----------
+        rows : mapping of Topic to structured array
+            The messages of the block.
+        is_last : bool
+            Whether no block follows.
+        logged : collection of Topic, optional
+            The topics of the log so far.
 
         Raises
         ------
         FormatError
             A required field is missing or has another type, or a time is impossible.
         """
-        self._combined = {}
         with np.errstate(invalid="ignore", over="ignore"):  # signalling NaN, doubles
             sound = {topic: self._sound(topic, found) for topic, found in rows.items()}
             read = {_name(topic): self._series(topic, sound) for topic in sorted(sound)}
+        self._add_fields(sound)
         imu = {name: each for name, each in read.items() if isinstance(each, ImuSeries)}
-        unread = {topic for topic in sound if read[_name(topic)] is None}
-        if any(each.magnetic_field is not None for each in imu.values()):
-            unread.discard(
-                min((each for each in unread if each.name == _MAGNETOMETER), default=None)
-            )
-        self._count(sound, unread)
+        combined = {}
+        is_expected = any(topic.name == _MAGNETOMETER for topic in logged)
+        for topic, join in self._joins.items():
+            imu.pop(_name(topic), None)
+            if (ready := join.take(is_last=is_last, is_expected=is_expected)) is not None:
+                imu[_name(topic)], combined[_name(topic)] = ready
+        self._count(sound, {topic for topic in sound if read[_name(topic)] is None})
+        if is_last:
+            self._count_fields()
         return Recording(
             self._path,
             imu=imu,
@@ -153,7 +170,7 @@ class SeriesReader:
             increments={k: each for k, each in read.items() if isinstance(each, Increments)},
             gnss={k: each for k, each in read.items() if isinstance(each, GnssSeries)},
             barometers={k: each for k, each in read.items() if isinstance(each, BarometerSeries)},
-            sensor_combined=self._combined,
+            sensor_combined=combined,
         )
 
     def _series(self, topic: Topic, rows: Mapping[Topic, NDArray[np.void]]) -> Series | None:
@@ -171,18 +188,29 @@ class SeriesReader:
         if topic.name == "vehicle_imu":
             return self._increments(name, records)
         if topic.name == "sensor_combined":
-            return self._rates(topic, records, absent, rows)
+            return self._rates(topic, records, absent)
         if topic.name.startswith("sensor_"):
             return self._readings(name, records, absent)
         return self._trajectory(name, records)
 
     def _count(self, rows: Mapping[Topic, NDArray[np.void]], unread: set[Topic]) -> None:
-        """Count converted rows; of several magnetometers only the first is joined."""
+        """Count converted rows."""
         for topic, found in rows.items():
-            if topic in unread:
+            if topic.name == _MAGNETOMETER:
+                self._fields[topic] += len(found)
+            elif topic in unread:
                 self.skipped[topic.name] += len(found)
             else:
                 self.messages += len(found)
+
+    def _count_fields(self) -> None:
+        """Count the samples of magnetometers, of which only the first is joined."""
+        joined = any(join.has_field for join in self._joins.values())
+        for topic, count in self._fields.items():
+            if joined and topic == min(self._fields):
+                self.messages += count
+            else:
+                self.skipped[topic.name] += count
 
     @property
     def coverage(self) -> dict[str, float]:
@@ -191,11 +219,7 @@ class SeriesReader:
 
     def notes(self) -> list[str]:
         """Return notes for the user, one line each."""
-        lost = [
-            unplaced(name, np.concatenate(placed), MAGNETOMETER_WITHIN_NS)
-            for name, placed in self._unplaced.items()
-            if not all(each.all() for each in placed)
-        ]
+        lost = [line for join in self._joins.values() for line in join.lines()]
         return [*lost, *self._streams.lines(), *self._fifo.lines()]
 
     def _sound(self, topic: Topic, rows: NDArray[np.void]) -> NDArray[np.void]:
@@ -253,7 +277,6 @@ class SeriesReader:
         topic: Topic,
         records: NDArray[np.void],
         absent: tuple[str, ...],
-        rows: Mapping[Topic, NDArray[np.void]],
     ) -> ImuSeries:
         series = series_from_sensor_combined(records)
         if "gyro_clipping" in absent:
@@ -263,8 +286,8 @@ class SeriesReader:
         ends_ns = records["timestamp"].astype(np.int64) * NS_PER_US
         dt_ns = records["gyro_integral_dt"].astype(np.int64) * NS_PER_US
         self._streams.see(_name(topic), series, records, (ends_ns, dt_ns))
-        self._combined[_name(topic)] = records
-        return self._with_magnetometer(topic, series, rows)
+        self._joins.setdefault(topic, FieldJoin()).add_rows(series, records)
+        return series
 
     def _readings(self, name: str, records: NDArray[np.void], absent: tuple[str, ...]) -> ImuSeries:
         if "_fifo" in name:
@@ -291,25 +314,22 @@ class SeriesReader:
         self._streams.see(name, trajectory, records)
         return trajectory
 
-    def _with_magnetometer(
-        self, topic: Topic, series: ImuSeries, rows: Mapping[Topic, NDArray[np.void]]
-    ) -> ImuSeries:
-        """Assign each magnetometer sample to the nearest row, in every block or in none."""
+    def _add_fields(self, rows: Mapping[Topic, NDArray[np.void]]) -> None:
+        """Pass the samples of the first magnetometer to the rows that they belong to."""
         own = [each for each in rows if each.name == _MAGNETOMETER]
-        held = _magnetic_field(rows[min(own)]) if own else _repeated_field(rows[topic])
-        if not self._magnetic.setdefault(topic, held is not None) or not len(series):
-            return series
-        if held is None:
-            return series.replace(magnetic_field=np.full((len(series), 3), np.nan))
-        values, placed = on_nearest_rows(series.t_ns, *held, within_ns=MAGNETOMETER_WITHIN_NS)
-        self._unplaced.setdefault(_MAGNETOMETER if own else topic.name, []).append(placed)
-        return series.replace(magnetic_field=values)
+        held = _magnetic_field(rows[min(own)]) if own else None
+        for topic, join in self._joins.items():
+            if held is not None:
+                join.add_field(*held, source=_MAGNETOMETER, is_repeated=False)
+            elif not own and topic in rows and (again := _repeated_field(rows[topic])) is not None:
+                join.add_field(*again, source=topic.name, is_repeated=True)
 
 
-def belongs_to(topic: Topic, name: str | None) -> bool:
-    """Return whether the rows of a topic are in the series of a name; in any for None."""
-    joins = topic.name == _MAGNETOMETER and name == SensorCombined.topic
-    return name is None or joins or _name(topic) == name
+def belongs_to(topic: Topic, names: frozenset[str] | None) -> bool:
+    """Return whether the rows of a topic are in the series of some names; in any for None."""
+    if names is None or _name(topic) in names:
+        return True
+    return topic.name == _MAGNETOMETER and SensorCombined.topic in names
 
 
 def _magnetic_field(rows: NDArray[np.void]) -> tuple[IntArray, FloatArray] | None:

@@ -65,6 +65,10 @@ class Table:
         """Return the rows of a column from start to stop."""
         return self._columns[name].read(start, stop)
 
+    def mapped(self, name: str) -> AnyArray:
+        """Return all rows of a column as a file in memory: pages are read when they are used."""
+        return self._columns[name].mapped(len(self))
+
 
 class _RowFile:
     """Rows of the shape and type of given ones."""
@@ -85,5 +89,6 @@ class _RowFile:
         data = os.pread(self._file.fileno(), count * self._row_bytes, start * self._row_bytes)
         return np.frombuffer(data, self._dtype).reshape(-1, *self._shape)
 
-    def mapped(self, count: int) -> IntArray:
-        return np.memmap(self._file, self._dtype, "r", shape=(count,)).view(np.ndarray)
+    def mapped(self, count: int) -> AnyArray:
+        shape = (count, *self._shape)
+        return np.memmap(self._file, self._dtype, "r", shape=shape).view(np.ndarray)
