@@ -1,6 +1,7 @@
 """Recordings: what recording costs, recovery, and a look into a large file; beside mcap itself.
 
-Run with ``python benchmarks/recording.py``. Files go to the folder for temporary ones (``TMPDIR``
+Run with ``python benchmarks/recording.py``, or with the names of tables behind it: ``recording``,
+``recovery``, ``info``. Files go to the folder for temporary ones (``TMPDIR``
 names another): about 1 GB at a time, which is removed again.
 
 * 1 kHz: one process sends by shared memory, another one records, for some seconds. Its share of
@@ -344,10 +345,10 @@ def main() -> None:
     """Print the tables."""
     print(describe("mcap", "zstandard", "iceoryx2"))
     print(BARS)
+    tables = {table.__name__: table for table in (recording, recovery, info)}
     with tempfile.TemporaryDirectory() as folder:
-        recording(Path(folder))
-        recovery(Path(folder))
-        info(Path(folder))
+        for name in sys.argv[1:] or tables:
+            tables[name](Path(folder))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,7 +42,7 @@ from strapdown.messages import (
     VehicleImuStatus,
     VehicleOdometry,
 )
-from strapdown.transport import Topic
+from strapdown.transport import Ipc, Topic, Zenoh
 from strapdown.transport.wire import MESSAGE_TYPES
 
 if TYPE_CHECKING:
@@ -189,12 +191,105 @@ def test_what_gave_way_before_it_was_received_is_counted(tmp_path, monkeypatch):
         monkeypatch.setattr(recorder, "write", slowly)
         recorder.follow(topic)
         with Topic(Imu) as sender:
-            for number in range(100):
+            for number in range(101):
                 sender.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, number))
+                until(lambda: recorder.messages)  # it has begun
             report = recorder.close()
     kept = report.messages["imu"]
-    assert kept < 100
-    assert report.lost == (f"imu: {100 - kept} messages overwritten before they were received",)
+    assert kept < 101
+    assert report.lost == (f"imu: {101 - kept} messages overwritten before they were received",)
+
+
+def test_a_topic_begins_behind_what_gives_way_while_it_is_joined(tmp_path):
+    path, numbers, calls = tmp_path / "run.mcap", itertools.count(), itertools.count()
+    bursts = {1: 150, 40: 100}  # sent between two calls, before the recorder has caught up
+
+    def send(count):
+        for number in itertools.islice(numbers, count):
+            sender.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, number))
+
+    class Busy(Topic):
+        def recv_with_info(self, timeout=0.0):
+            send(bursts.get(next(calls), 0))
+            return super().recv_with_info(timeout)
+
+    with Busy(Imu, capacity=64) as topic, Topic(Imu) as sender:
+        send(64)
+        with Recorder(path, [topic], options=ANY_DISK) as recorder:
+            until(lambda: recorder.messages)
+            send(10)
+            until(lambda: recorder.messages >= 74)
+        report = recorder.report()
+    kept = files.open(path).imu["imu"].t_ns.tolist()
+    assert kept == list(range(250, 324))  # 64 of 314, and those that came later
+    assert report.lost == ()
+    assert report.notes == (
+        (
+            "imu: begins with message 250: retained ones before it were overwritten while the "
+            "topic was joined"
+        ),
+    )
+
+
+PUBLISHER = """
+import sys, time
+from strapdown.messages import Imu
+from strapdown.transport import *
+with Topic(Imu, name=sys.argv[1], backend=eval(sys.argv[2])) as topic:
+    number, due = 0, time.monotonic()
+    while True:
+        topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, number))
+        number += 1
+        due += 0.001
+        if number == 1500:
+            print("full", flush=True)
+        time.sleep(max(0.0, due - time.monotonic()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("there", "here"),
+    [
+        ("Ipc()", Ipc()),
+        pytest.param(
+            "Zenoh(listen=('tcp/127.0.0.1:17447',))",
+            Zenoh(connect=("tcp/127.0.0.1:17447",)),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["ipc", "zenoh"],
+)
+def test_a_recording_of_a_live_topic_has_the_holes_that_it_reports(
+    tmp_path, there, here, need_peer
+):
+    if here.name == "zenoh":
+        need_peer("zenoh", find_spec("zenoh"), "pip install 'strapdown[network]'")
+    name = f"live{os.getpid()}"
+    command = [sys.executable, "-c", PUBLISHER, name, there]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "full\n"  # it retains as much as it can
+            for attempt in range(3):
+                path = tmp_path / f"{attempt}.mcap"
+                with (
+                    Topic(Imu, name=name, backend=here) as topic,
+                    Recorder(path, [topic], options=ANY_DISK) as recorder,
+                ):
+                    until(lambda: recorder.messages > 300)
+                    lost = recorder.close().lost
+                steps = np.diff(files.open(path).imu[name].t_ns)
+                assert (steps >= 1).all()
+                words = [int(word) for line in lost for word in line.split() if word.isdigit()]
+                assert sum(words) == (steps - 1).sum()
+        finally:
+            process.kill()
+
+
+def until(condition, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.005)
 
 
 def test_what_waits_at_the_end_is_written_however_long_that_takes(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 import strapdown
 import strapdown.formats as files
 from strapdown import fleet
+from strapdown.cli import _many
 from strapdown.cli._app import MANY, app
 from strapdown.cli._unfinished import STATE
 from strapdown.formats import Recording
@@ -139,14 +140,13 @@ def test_an_existing_output_is_an_error_of_its_row(logs, tmp_path):
 
 
 def test_a_second_run_skips_what_is_done(logs, tmp_path, monkeypatch):
-    calls = []
+    calls, once = [], _many._run
 
-    def counted(path, *arguments, **options):
-        calls.append(path.name)
-        return read(path, *arguments, **options)
+    def counted(job):
+        calls.append(job.source.name)
+        return once(job)
 
-    read = files.open
-    monkeypatch.setattr(files, "open", counted)
+    monkeypatch.setattr(_many, "_run", counted)
     run_again = partial(listed, "fuse", *logs, "--no-mag", "--output", tmp_path / "out")
     first = run_again(code=1)
     assert calls == ["a.mcap", "b.mcap", "c.npz"]

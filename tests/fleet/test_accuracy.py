@@ -11,6 +11,7 @@ import csv
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from strapdown.evaluation import Alignment
 from strapdown.fleet import accuracy as module
 from strapdown.simulation import simulate
 
+PAGE = Path(__file__).parents[2] / "docs" / "accuracy.md"
 TRIAL = "02_undisturbed_slow_rotation_B"
 ROOM = "room4"
 
@@ -290,3 +292,26 @@ def test_files_of_other_content_are_refused(tmp_path, broad_arrays, monkeypatch)
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(BackendMissingError, match="data_mat holds the same data"):
         fleet.read_trial("BROAD", tmp_path / f"{TRIAL}.hdf5")
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_table_of_the_page_is_that_of_the_recordings(data_dir):
+    pytest.importorskip("vqf", reason="vqf is not installed: pip install vqf")
+    folders = [data_dir / "broad", data_dir / "tumvi"]
+    if not all(folder.is_dir() for folder in folders):
+        pytest.skip(f"no {folders[0]}")
+    lines = PAGE.read_text().split("| development |")[1].splitlines()
+    printed = {}
+    for line in lines[2:]:
+        if not line.startswith("|"):
+            break
+        name, *figures = (cell.strip() for cell in line.strip("|").split("|"))
+        printed[name] = [float(figure) for figure in figures]
+    measured = {}
+    for _, _, rows in fleet.measure_accuracy(folders).tables():
+        for name, *figures in rows:
+            measured.setdefault(name, []).extend(float(figure) for figure in figures)
+    assert list(measured) == list(printed)
+    for name, figures in measured.items():
+        assert figures == pytest.approx(printed[name], abs=0.015), name

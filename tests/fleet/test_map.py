@@ -264,7 +264,9 @@ def test_times_are_in_a_file_of_their_own(tasks, tmp_path, threads):
     assert set(times) == {unit.name for unit in manifest.units}
 
 
-@pytest.mark.parametrize("name", ["", "pools", "pool:0", "dask:2", "dask://host", "ray"])
+@pytest.mark.parametrize(
+    "name", ["", "pools", "pool:0", "dask:2", "dask://host", "tls://host", "ray"]
+)
 def test_an_unknown_executor_is_refused(name, tasks, tmp_path):
     with pytest.raises(ValueRangeError, match="expected an executor pool, pool:N, dask or"):
         fleet.map(tasks.square, [1], executor=name, out=tmp_path)

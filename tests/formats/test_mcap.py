@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import struct
+import time
 import zlib
 from collections import Counter
 from dataclasses import replace
@@ -29,6 +30,7 @@ from strapdown.errors import (
     ValueRangeError,
 )
 from strapdown.formats import McapWriter, ReadReport, Recording
+from strapdown.formats.mcap.records import split
 from strapdown.messages import ROS_TYPES, Imu, RosImu, VehicleImu
 from strapdown.series import ImuSeries, Trajectory
 
@@ -592,6 +594,49 @@ def test_an_unknown_packing_is_named(tmp_path):
     (tmp_path / "a.mcap").write_bytes(bare_file(chunk(b"abc", 3, b"brotli")))
     with pytest.raises(UnsupportedError, match="brotli"):
         files.open(tmp_path / "a.mcap")
+
+
+def framed(records):
+    return b"".join(struct.pack("<BQ", kind, len(body)) + body for kind, body in records)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 200),  # of a kind in a row: below and above what is compared at once
+            st.sampled_from([4, 5, 7]),
+            st.integers(0, 3),
+        ),
+        max_size=6,
+    ),
+    st.integers(0, 40),
+)
+def test_a_chunk_is_split_like_record_by_record(rows, cut):
+    records = [
+        (kind, bytes([number % 251]) * length)
+        for count, kind, length in rows
+        for number in range(count)
+    ]
+    data = framed(records)
+    data = data[: len(data) - cut]
+    expected, at = [], 0
+    for kind, body in records:
+        expected.append((kind, at + 9, at := at + 9 + len(body)))
+    whole = [each for each in expected if each[2] <= len(data)]
+    parts = split(data)
+    assert [next(parts) for _ in whole] == whole
+    if len(data) in {0, *(stop for _, _, stop in whole)}:
+        assert not list(parts)
+    else:
+        with pytest.raises(FormatError, match="expected a"):
+            next(parts)
+
+
+def test_short_runs_of_records_cost_no_more_than_their_number():
+    data = framed([(5, b""), (5, b""), (5, b"\0")] * 30_000)
+    start = time.process_time()
+    assert sum(1 for _ in split(data)) == 90_000
+    assert time.process_time() - start < 5.0  # not the square of it
 
 
 def test_records_of_applications_are_passed_over(tmp_path):

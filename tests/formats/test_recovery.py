@@ -90,6 +90,40 @@ def test_a_whole_file_is_copied_with_everything_in_it(tmp_path, foreign):
     assert not report.lost
 
 
+@pytest.mark.parametrize("lengths", [(40,), (40, 40), (40, 17), (0, 1, 2, 300)])
+def test_topics_of_equal_and_other_lengths_keep_their_messages_and_their_index(tmp_path, lengths):
+    path, noise = tmp_path / "mixed.mcap", np.random.default_rng(2)
+    with path.open("wb") as stream:
+        writer = Writer(stream, chunk_size=20_000)
+        writer.start()
+        channels = [
+            writer.register_channel(f"t{number}", "bytes", 0) for number in range(len(lengths))
+        ]
+        for number in range(900):
+            turn = int(noise.integers(len(lengths)))
+            writer.add_message(channels[turn], 10_000 - number, noise.bytes(lengths[turn]), number)
+        writer.finish()
+    recover(path, tmp_path / "copy.mcap")
+    for topics in (None, ["t0"]):  # the second by the index
+        before, after = (
+            [
+                (channel.topic, message.log_time, message.publish_time, message.data)
+                for _, channel, message in make_reader(io.BytesIO(file.read_bytes())).iter_messages(
+                    topics
+                )
+            ]
+            for file in (path, tmp_path / "copy.mcap")
+        )
+        assert after == before
+    summaries = [
+        make_reader(io.BytesIO(file.read_bytes())).get_summary().statistics
+        for file in (path, tmp_path / "copy.mcap")
+    ]
+    assert summaries[0].channel_message_counts == summaries[1].channel_message_counts
+    assert summaries[0].message_start_time == summaries[1].message_start_time
+    assert summaries[0].message_end_time == summaries[1].message_end_time
+
+
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.97])
 def test_everything_whole_before_the_end_of_a_cut_file_is_kept(tmp_path, foreign, part):
     raw = foreign.read_bytes()

@@ -375,6 +375,50 @@ def test_what_came_while_nobody_looked_is_counted(peer, joined, name):
     assert len(got) + inbox.lost == 5000
 
 
+def test_a_gap_in_the_numbers_shows_where_messages_are_missing(peer, joined, name):
+    link, inbox = joined()
+    peer("open", "Imu", name)
+    peer("flood", 0, 10)
+    link.poll()
+    peer("flood", 10, 3000)
+    link.poll()
+    numbers = [each.seq for each in inbox.arrivals]
+    assert numbers[:10] == list(range(10))
+    assert numbers == inbox.stamps()
+    assert len(numbers) + inbox.lost == 3000
+
+
+@pytest.mark.parametrize(
+    ("interval_s", "capacity", "pause_s"),
+    [(1e-3, 1024, 50e-6), (50e-6, 1024, 1e-3), (50e-6, 64, 400e-6)],
+    ids=["1 kHz", "20 kHz", "20 kHz, few slots"],
+)
+def test_a_fast_topic_is_fetched_in_bulk(joined, interval_s, capacity, pause_s):
+    link, _ = joined(capacity=capacity)
+    pauses = []
+
+    class Bell:
+        def acquire(self, timeout):
+            pauses.append(timeout)
+            return True
+
+    link._bell, link._heard_s, link._interval_s = Bell(), time.monotonic(), interval_s
+    link.wait(1.0)
+    assert pauses == [pytest.approx(pause_s, rel=0.5)]
+
+
+def test_the_mean_interval_is_that_of_the_last_messages(peer, joined, name):
+    link, _ = joined()
+    peer("open", "Imu", name)
+    peer("flood", 0, 1)
+    time.sleep(0.5)
+    link.poll()
+    start = time.monotonic()
+    peer("flood", 1, 501)
+    link.poll()
+    assert 0.0 < link._interval_s <= (time.monotonic() - start) / 500 * 1.1
+
+
 def test_messages_of_others_survive_a_flood_from_here(peer, joined, name):
     link, inbox = joined()
     peer("open", "Imu", name)

@@ -191,6 +191,28 @@ with Topic(Imu, 8, name="imu", backend="ipc", reliability="reliable") as topic:
 """
 
 
+LAST_KILLED = """
+ready_read, ready_write = os.pipe()
+for name in ("imu", "imu/other"):
+    child = os.fork()
+    if child == 0:
+        topic = Topic(Imu, name=name, backend="ipc")
+        topic.recv(0.1)
+        topic.send(imu(0))
+        os.write(ready_write, b"x")
+        time.sleep(60.0)
+    os.read(ready_read, 1)
+    kill(child)
+left = leftover()
+size = sum(os.path.getsize(path) for path in left)
+with Topic(Imu, name="next", backend="ipc") as topic:
+    topic.send(imu(1))
+    gone = await_true(lambda: not set(left) & set(leftover()))
+say(left, size, gone, leftover())
+say([path.stat().st_size for path in Path("/dev/shm").glob(root.name + "_*")])
+"""
+
+
 @pytest.fixture
 def root():
     """A place that no other process uses."""
@@ -245,3 +267,13 @@ def test_a_reliable_sender_goes_on_when_the_reader_that_blocks_it_is_killed(peer
     assert 8 <= full <= 40
     assert sent
     assert took_s < 10.0
+
+
+def test_what_the_last_killed_process_leaves_is_removed_by_the_next(peer, root):
+    other = peer(ROOTED + LAST_KILLED, root)
+    left, size, gone, after = other.hear()
+    assert 0 < len(left) <= 3  # of the last one: nobody was there to remove it
+    assert size < 2**17
+    assert gone
+    assert not after
+    assert other.hear() == [[16]]  # which numbers processes

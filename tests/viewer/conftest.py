@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
+from contextlib import contextmanager
 
 import pytest
 
@@ -17,7 +17,7 @@ import strapdown
 from strapdown.formats import Recording
 from strapdown.simulation import simulate
 
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+")
+ADDRESS = re.compile(r"https?://127\.0\.0\.1:\d+/\?token=[\w-]+")
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +53,23 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-@pytest.fixture
-def viewer():
-    """Start viewers; each returns its process and its address."""
+@contextmanager
+def viewers():
+    """Yield a function that starts viewers; each returns its process and its address.
+
+    ``large_bytes`` is the size from which a file is read while it is shown.
+    """
     running = []
 
-    def start(*arguments):
+    def start(*arguments, large_bytes=None):
+        command = "from strapdown.cli import main, view; "
+        if large_bytes is not None:
+            command += f"view._LARGE_BYTES = {large_bytes}; "
         process = subprocess.Popen(
             [
-                Path(sys.executable).with_name("strapdown"),
-                "view",
+                *(sys.executable, "-c", f"{command}main()", "view"),
                 *map(str, arguments),
-                "--port",
-                str(free_port()),
+                *("--port", str(free_port())),
             ],
             env={name: value for name, value in os.environ.items() if "PYTEST" not in name},
             stdout=subprocess.PIPE,
@@ -78,21 +82,42 @@ def viewer():
                 return process, found[0]
         raise AssertionError(f"the viewer ended with {process.wait()}")
 
-    yield start
-    for process in running:
-        process.terminate()
-        process.wait(20)
-        process.stdout.close()
+    try:
+        yield start
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(20)
+            process.stdout.close()
+
+
+@pytest.fixture
+def viewer():
+    """Start viewers that end with the test."""
+    with viewers() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def address(recording):
+    """Address of a viewer of the recording, for all tests of a module."""
+    with viewers() as start:
+        yield start(recording, "--filter", "vqf")[1]
+
+
+EVIL = "<img src=x onerror=alert(1)>"
+"""Name of a topic, and of a file, that would run as markup."""
 
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory):
-    """Twenty seconds of a simulated IMU with its truth."""
+    """Twenty seconds of a simulated IMU with its truth, under names that are markup."""
     run = simulate("wander", "MPU-6050", 20.0, seed=3)
     held = Recording(
-        imu={"imu": run.samples.series(stamps="true")}, trajectories={"truth": run.truth}
+        imu={EVIL: run.samples.series(stamps="true")}, trajectories={"truth": run.truth}
     )
-    path = tmp_path_factory.mktemp("view") / "run.mcap"
+    path = tmp_path_factory.mktemp("view") / f"{EVIL}.mcap"
     strapdown.write(path, held)
     return path
 

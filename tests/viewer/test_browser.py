@@ -6,6 +6,7 @@ import io
 import re
 import threading
 import time
+from contextlib import contextmanager
 from itertools import permutations, product
 from urllib.parse import urlsplit
 
@@ -19,7 +20,7 @@ from strapdown.calibration import load_calibration
 from strapdown.formats import Recording
 from strapdown.geometry import quaternion
 from strapdown.messages import Imu
-from strapdown.series import Trajectory
+from strapdown.series import ImuSeries, Trajectory
 from strapdown.transport.address import open_topic
 from strapdown.viewer import chart_page
 
@@ -29,9 +30,9 @@ CHART = "getElement(parseInt(document.querySelector('.view-chart').id.slice(1)))
 SECOND = 1_000_000_000
 
 
-@pytest.fixture
-def opened(browser):
-    """Open pages; each records its requests and its errors."""
+@contextmanager
+def pages(browser):
+    """Yield a function that opens pages; each records its requests and its errors."""
     contexts = []
 
     def open_page(address, points=100, **options):
@@ -47,9 +48,25 @@ def opened(browser):
         page.wait_for_function(f"{CHART}?.getOption()?.series?.[0]?.data?.length > {points}")
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    try:
+        yield open_page
+    finally:
+        for context in contexts:
+            context.close()
+
+
+@pytest.fixture
+def opened(browser):
+    """Open pages that end with the test."""
+    with pages(browser) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def page(browser, address):
+    """One page for many tests: each finds it as the one before has left it."""
+    with pages(browser) as open_page:
+        yield open_page(address)
 
 
 def window_of(page):
@@ -61,11 +78,100 @@ def time_of(page):
     return float(page.locator("#time").inner_text().split(" ")[0])
 
 
-def test_a_recording_is_shown_moved_and_saved_without_a_request_elsewhere(
-    viewer, opened, recording, tmp_path
-):
-    _, address = viewer(recording, "--filter", "vqf")
-    page = opened(address)
+def contrast(ink, paper):
+    """Return the contrast of two CSS colours (WCAG 2.2, relative luminance)."""
+
+    def luminance(text):
+        numbers = [float(each) for each in re.findall(r"[\d.]+", text)]
+        is_clear = len(numbers) > 3 and numbers[3] == 0.0  # then the browser's white shows
+        values = np.array([255.0] * 3 if is_clear else numbers[:3]) / 255.0
+        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+        return float(linear @ [0.2126, 0.7152, 0.0722])
+
+    low, high = sorted((luminance(ink), luminance(paper)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_a_live_topic_is_shown_while_it_arrives(viewer, opened):
+    name = f"ipc:view_{time.time_ns()}"
+    with open_topic(name, Imu, capacity=4096) as topic:
+        stop = threading.Event()
+
+        def publish():
+            began, count = time.monotonic(), 0
+            while not stop.is_set():
+                while count < (time.monotonic() - began) * 500.0:
+                    spin = 0.5 if count % 1000 < 500 else -0.5
+                    stamp = count * (SECOND // 500)
+                    topic.send(Imu(0.0, 0.0, 9.81, spin, 0.0, 0.0, timestamp_ns=stamp))
+                    count += 1
+                stop.wait(0.005)
+
+        thread = threading.Thread(target=publish)
+        thread.start()
+        try:
+            _, address = viewer(name, "--filter", "vqf")
+            page = opened(address)
+            page.wait_for_function(
+                "/rate 500.0 Hz/.test(document.querySelector('#health-0').innerText)"
+            )
+            assert "lost 0" in page.locator("#health-0").inner_text()
+            newest = f"{CHART}.getOption().series[0].data.at(-1)"
+            assert page.evaluate(newest)[0] == pytest.approx(0.0, abs=0.1)
+            assert abs(page.evaluate(newest)[1]) == pytest.approx(0.5, abs=0.01)
+            assert page.errors == []
+        finally:
+            stop.set()
+            thread.join()
+
+
+def test_a_document_of_charts_draws_without_a_server(browser, recording, tmp_path):
+    path = tmp_path / "charts.html"
+    chart_page(strapdown.open(recording)).save(path)
+    page = browser.new_page()
+    errors, requests = [], []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(path.as_uri())
+    page.wait_for_selector("#chart canvas")
+    picture = imread(io.BytesIO(page.locator("#chart").screenshot()))
+    page.close()
+    assert picture.std() > 0.05
+    assert errors == []
+    assert all(url.startswith(("file:", "blob:")) for url in requests)
+
+
+def test_names_from_a_file_are_text_and_nothing_else(page, recording):
+    assert page.locator(".view-name").first.inner_text() == recording.name
+    assert page.locator(".view-name img").count() == 0
+    time.sleep(0.5)
+    assert page.errors == []
+    assert not any("/x" in urlsplit(url).path for url in page.requests)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_have_contrast_in_both_schemes(page, scheme):
+    page.emulate_media(color_scheme=scheme)
+    page.reload()
+    page.wait_for_selector(".view-good", timeout=60_000)
+    colours = page.evaluate(
+        """() => [...document.querySelectorAll(
+            '.view-name, .view-good, .view-values, .view-caption, #time')]
+        .map(each => [each, document.body].map(part => getComputedStyle(part)))
+        .map(([ink, paper]) => [ink.color, paper.backgroundColor])"""
+    )
+    assert len(colours) > 5
+    for ink, paper in colours:
+        assert contrast(ink, paper) >= 4.5, (ink, paper)
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('button, [role=slider], input:not(.hidden)')]
+        .filter(each => !(each.innerText.trim() || each.getAttribute('aria-label') ||
+          each.closest('[aria-label], label'))).map(each => each.outerHTML)"""
+    )
+    assert unnamed == []
+
+
+def test_a_recording_is_shown_moved_and_saved_without_a_request_elsewhere(page, tmp_path):
     assert "token" not in page.url
     assert page.locator("#frames-0").inner_text() == "ENU from FLU"
     assert "rate 200.0 Hz" in page.locator("#health-0").inner_text()
@@ -110,122 +216,50 @@ def test_a_recording_is_shown_moved_and_saved_without_a_request_elsewhere(
             "[...document.querySelectorAll('.view-chart')].some(each => "
             f"getElement(parseInt(each.id.slice(1))).chart?.getOption()?.xAxis?.length == {panels})"
         )
+    page.click("#tab-signals-0")
+    page.wait_for_function(f"{CHART}?.getOption()?.dataZoom?.length == 1")
+    page.evaluate("document.activeElement.blur()")  # a button takes the keys
     assert page.errors == []
     assert {urlsplit(url).hostname for url in page.requests if url.startswith("http")} == {
         "127.0.0.1"
     }
 
 
-def test_a_page_loaded_again_begins_where_it_was(viewer, opened, recording):
-    _, address = viewer(recording)
-    page = opened(address)
+def test_a_page_loaded_again_begins_where_it_was(page):
     page.keyboard.press("2")
+    page.wait_for_function(f"{CHART}.getOption().dataZoom[0].endValue > 9.9")
+    before = time_of(page)
     for _ in range(3):
         page.keyboard.press("Shift+ArrowRight")
-    page.wait_for_function("location.hash.includes('t=0.15')")
+    moved = f"parseFloat(document.querySelector('#time')?.innerText) > {before + 0.14}"
+    page.wait_for_function(moved)
+    place = f"location.hash.includes('t={time_of(page):.3f}')"
+    page.wait_for_function(place)
+    window = window_of(page)
     page.reload()
     page.wait_for_selector(".view-chart canvas", timeout=60_000)
-    page.wait_for_function("parseFloat(document.querySelector('#time')?.innerText) > 0.14")
-    assert window_of(page)[1] == pytest.approx(10.0, abs=0.1)
+    page.wait_for_function(moved)
+    page.wait_for_function(place)
+    assert time_of(page) == pytest.approx(before + 0.15, abs=0.01)
+    assert window_of(page) == pytest.approx(window, abs=0.01)
 
 
-def test_a_lost_connection_comes_back_to_the_same_view(viewer, opened, recording):
-    _, address = viewer(recording)
-    page = opened(address)
+def test_a_lost_connection_comes_back_to_the_same_view(page):
     page.keyboard.press("3")
     page.wait_for_function(f"{CHART}.getOption().dataZoom[0].endValue < 6")
+    before = time_of(page)
     page.context.set_offline(True)
     page.evaluate("window.socket.io.engine.close()")
-    time.sleep(1.0)
+    page.wait_for_function("!window.socket.connected")
+    time.sleep(0.5)
     page.context.set_offline(False)
     page.wait_for_function("window.socket.connected", timeout=60_000)
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("parseFloat(document.querySelector('#time').innerText) > 0")
+    page.wait_for_function(f"parseFloat(document.querySelector('#time').innerText) > {before}")
     assert window_of(page)[1] < 6.0
 
 
-def test_a_live_topic_is_shown_while_it_arrives(viewer, opened):
-    name = f"ipc:view_{time.time_ns()}"
-    with open_topic(name, Imu, capacity=4096) as topic:
-        stop = threading.Event()
-
-        def publish():
-            began, count = time.monotonic(), 0
-            while not stop.is_set():
-                while count < (time.monotonic() - began) * 500.0:
-                    spin = 0.5 if count % 1000 < 500 else -0.5
-                    stamp = count * (SECOND // 500)
-                    topic.send(Imu(0.0, 0.0, 9.81, spin, 0.0, 0.0, timestamp_ns=stamp))
-                    count += 1
-                stop.wait(0.005)
-
-        thread = threading.Thread(target=publish)
-        thread.start()
-        try:
-            _, address = viewer(name, "--filter", "vqf")
-            page = opened(address)
-            page.wait_for_function(
-                "/rate 500.0 Hz/.test(document.querySelector('#health-0').innerText)"
-            )
-            assert "lost 0" in page.locator("#health-0").inner_text()
-            newest = f"{CHART}.getOption().series[0].data.at(-1)"
-            assert page.evaluate(newest)[0] == pytest.approx(0.0, abs=0.1)
-            assert abs(page.evaluate(newest)[1]) == pytest.approx(0.5, abs=0.01)
-            assert page.errors == []
-        finally:
-            stop.set()
-            thread.join()
-
-
-def test_names_from_a_file_are_text_and_nothing_else(viewer, opened, recording, tmp_path):
-    evil = "<img src=x onerror=alert(1)>"
-    held = strapdown.open(recording)
-    series = held.imu_series()
-    named = tmp_path / f"{evil.replace('/', '')}.mcap"
-    strapdown.write(named, Recording(imu={evil: series}))
-    _, address = viewer(named)
-    page = opened(address)
-    assert evil.replace("/", "") in page.locator(".view-name").first.inner_text()
-    time.sleep(1.0)
-    assert page.errors == []
-    assert not any("/x" in urlsplit(url).path for url in page.requests)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_have_contrast_in_both_schemes(viewer, opened, recording, scheme):
-    _, address = viewer(recording)
-    page = opened(address, color_scheme=scheme)
-    page.wait_for_selector(".view-good")
-    colours = page.evaluate(
-        """() => [...document.querySelectorAll('.view-name, .view-good, .view-values, #time')]
-        .map(each => [each, document.body].map(part => getComputedStyle(part)))
-        .map(([ink, paper]) => [ink.color, paper.backgroundColor])"""
-    )
-    assert len(colours) > 4
-    for ink, paper in colours:
-        assert contrast(ink, paper) >= 4.5, (ink, paper)
-    unnamed = page.evaluate(
-        """() => [...document.querySelectorAll('button, [role=slider], input:not(.hidden)')]
-        .filter(each => !(each.innerText.trim() || each.getAttribute('aria-label') ||
-          each.closest('[aria-label], label'))).map(each => each.outerHTML)"""
-    )
-    assert unnamed == []
-
-
-def contrast(ink, paper):
-    """Return the contrast of two CSS colours (WCAG 2.2, relative luminance)."""
-
-    def luminance(text):
-        numbers = [float(each) for each in re.findall(r"[\d.]+", text)]
-        is_clear = len(numbers) > 3 and numbers[3] == 0.0  # then the browser's white shows
-        values = np.array([255.0] * 3 if is_clear else numbers[:3]) / 255.0
-        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-        return float(linear @ [0.2126, 0.7152, 0.0722])
-
-    low, high = sorted((luminance(ink), luminance(paper)))
-    return (high + 0.05) / (low + 0.05)
-
-
+@pytest.mark.slow
 def test_24_orientations_are_drawn_as_geometry_says(viewer, opened, tmp_path):
     turns = []
     for order, signs in product(permutations(range(3)), product((1, -1), repeat=3)):
@@ -265,22 +299,7 @@ def test_24_orientations_are_drawn_as_geometry_says(viewer, opened, tmp_path):
             assert strongest == axis, (row, axis, patch.mean(axis=(0, 1)))
 
 
-def test_a_document_of_charts_draws_without_a_server(browser, recording, tmp_path):
-    path = tmp_path / "charts.html"
-    chart_page(strapdown.open(recording)).save(path)
-    page = browser.new_page()
-    errors, requests = [], []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("request", lambda request: requests.append(request.url))
-    page.goto(path.as_uri())
-    page.wait_for_selector("#chart canvas")
-    picture = imread(io.BytesIO(page.locator("#chart").screenshot()))
-    page.close()
-    assert picture.std() > 0.05
-    assert errors == []
-    assert all(url.startswith(("file:", "blob:")) for url in requests)
-
-
+@pytest.mark.slow
 def test_a_sensor_is_calibrated_in_the_page(viewer, opened, tmp_path):
     path = tmp_path / "tumble.npz"
     strapdown.write(path, recorded(tumble()))
@@ -305,4 +324,51 @@ def test_a_sensor_is_calibrated_in_the_page(viewer, opened, tmp_path):
     np.testing.assert_allclose(load_calibration(saved).accel.bias, ACCEL_BIAS, atol=5e-3)
     page.click("#apply-0")
     page.wait_for_function("/calibration/.test(document.querySelector('#health-0').innerText)")
+    assert page.errors == []
+
+
+@pytest.mark.slow
+def test_a_large_file_is_shown_while_it_is_read(viewer, opened, tmp_path):
+    count = 300_000
+    force = np.zeros((count, 3))
+    force[123_456, 0] = 77.0
+    path = tmp_path / "long.ulg"
+    t = 1_000_000 * np.arange(1, count + 1)
+    strapdown.write(path, ImuSeries(t, np.zeros((count, 3)), force, body="FRD"))
+    _, address = viewer(path, large_bytes=1_000_000)
+    page = opened(address)
+    health = "document.querySelector('#health-0').innerText"
+    page.wait_for_function(f"/samples {count}/.test({health}) && !/loading/.test({health})")
+    peaks = "option.series.some(each => [...each.data].some(point => Math.abs(point[1] - 77) < 1))"
+    page.wait_for_function(f"(option => {peaks})({CHART}.getOption())")
+    page.keyboard.press("5")
+    page.wait_for_function(f"{CHART}.getOption().dataZoom[0].endValue < 20")
+    assert page.errors == []
+
+
+@pytest.mark.slow
+def test_the_difference_of_two_recordings_is_shown_below_them(viewer, opened, recording, tmp_path):
+    held = strapdown.open(recording)
+    track = held.trajectory("truth")
+    turn = quaternion.from_rotation_vector([0.0, 0.0, np.radians(5.0)])
+    turned = track.replace(q_world_from_body=quaternion.multiply(turn, track.q_world_from_body))
+    other = tmp_path / "turned.mcap"
+    strapdown.write(other, Recording(imu=held.imu, trajectories={"truth": turned}))
+    _, address = viewer(recording, other)
+    page = opened(address)
+    assert f"{recording.name} minus turned.mcap" in page.locator("#difference").inner_text()
+    assert "shared clock" in page.locator("#alignment").inner_text()
+    chart = CHART.replace("'.view-chart'", "'#difference .view-chart'")
+    page.wait_for_selector("#difference canvas")
+    total, heading = page.evaluate(
+        f"{chart}.getOption().series.slice(0, 2).map(each => each.data.map(point => point[1]))"
+    )
+    np.testing.assert_allclose(total, 5.0, atol=1e-3)
+    np.testing.assert_allclose(heading, 5.0, atol=1e-3)
+    page.keyboard.press("3")
+    page.wait_for_function(f"{chart}.getOption().dataZoom[0].endValue < 6")
+    below = page.locator("#difference").bounding_box()["y"]
+    for number in (0, 1):
+        above = page.locator(f"#charts-{number}").bounding_box()
+        assert above["y"] + above["height"] <= below
     assert page.errors == []

@@ -85,6 +85,15 @@ def test_the_estimate_turns_with_the_sensor(topic, live):
     assert yaw == pytest.approx(np.degrees(1.5), abs=1.0)
 
 
+def test_the_machine_code_of_the_filter_is_loaded_though_blocks_are_short(live, monkeypatch):
+    loaded = []
+    monkeypatch.setattr(
+        "strapdown._kernels.compilation.MachineCode.load", lambda code: loaded.append(code.name)
+    )
+    live(estimator=FILTERS["vqf"]())
+    until(lambda: loaded == ["vqf"])
+
+
 def test_a_paused_view_stays_where_it_was_while_samples_arrive(topic, live):
     source = live()
     for number in range(100):

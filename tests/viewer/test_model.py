@@ -12,6 +12,7 @@ from strapdown.formats import Recording
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.viewer import RecordingSource, ViewModel
+from strapdown.viewer.bodies import described
 
 SECOND = 1_000_000_000
 
@@ -153,6 +154,20 @@ def test_arrows_point_where_the_sensors_say():
     arrows = ViewModel([held]).arrows(0)
     np.testing.assert_allclose(arrows["gravity"], [0.0, 0.0, -1.0], atol=1e-12)
     np.testing.assert_allclose(arrows["magnetic field"], [0.0, 1.0, 0.0], atol=1e-12)
+
+
+def test_the_scene_has_a_key_in_words():
+    q = np.tile([0.0, 0.0, 0.0, 1.0], (11, 1))
+    for held, words in (
+        (source(imu()), "grey box: attitude unknown; --filter vqf estimates it"),
+        (source(track=track(q)), "box: attitude"),
+        (source(imu(), track(q)), "box: attitude; arrows: measured directions"),
+        (
+            source(imu(), track(q), estimator=FILTERS["vqf"]),
+            "box: estimate; edges: reference; arrows: measured directions",
+        ),
+    ):
+        assert described(ViewModel([held]).pose(0)) == words
 
 
 def test_health_counts_gaps_and_missing_values():

@@ -111,8 +111,10 @@ def test_the_terminal_plays_a_recording_once():
     ("options", "message"),
     [
         (["--host", "0.0.0.0"], "expected one address of this machine"),  # noqa: S104
-        (["--host", "192.0.2.1"], "it needs --token-file"),
+        (["--host", "192.0.2.1"], "it needs --token-file or --tls-cert"),
         (["--host", "somewhere"], "expected an IP address"),
+        (["--tls-cert", "cert.pem"], "it needs the other one"),
+        (["--tls-cert", "no.pem", "--tls-key", "no.pem"], "expected a certificate and its key"),
         (["--smooth"], "it needs --filter NAME"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from strapdown.viewer.signals import Signal, Span
+from strapdown.viewer.signals import Pyramid, Signal, Span
 
 
 def signal(t_ns, values, period=np.inf):
@@ -43,6 +43,29 @@ def test_bins_hold_the_extremes_that_a_search_finds():
         np.testing.assert_array_equal(low, values[inside].min(axis=0))
         np.testing.assert_array_equal(high, values[inside].max(axis=0))
         assert edges[number] <= at[2 * number] < edges[number + 1]
+
+
+@pytest.mark.parametrize("peak", [0, 63, 64, 299_900, 299_999])
+def test_the_first_and_the_last_samples_are_in_the_extremes_of_blocks(peak):
+    values = np.zeros(300_000)
+    values[peak] = 7.0
+    _, drawn = signal(np.arange(300_000) * 1000, values).within(Span(0, 300_000_000), 50)
+    assert np.nanmax(drawn) == 7.0
+
+
+def test_stamps_that_are_known_are_not_read_again():
+    t = np.arange(300_000) * 1000
+    seen = []
+
+    class Watched(np.ndarray):
+        def __getitem__(self, rows):
+            seen.append(rows)
+            return super().__getitem__(rows)
+
+    pyramid = Pyramid()
+    np.testing.assert_array_equal(pyramid.stamps(t[:100_000]), t[:100_000:64])
+    np.testing.assert_array_equal(pyramid.stamps(t.view(Watched)), t[::64])
+    assert [rows.start for rows in seen] == [100_032]
 
 
 def test_few_samples_are_drawn_as_they_are():

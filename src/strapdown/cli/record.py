@@ -68,9 +68,10 @@ def record(
     """Record live topics: a kill costs 0.25 s at most, and the file needs no repair.
 
     A source is BACKEND:NAME, with options such as ipc:imu?type=Pose3D. Topics without a
-    publisher are waited for; messages that a topic still retains are recorded as well. With
-    --split, run.mcap becomes run_000.mcap, run_001.mcap and so on. Ctrl-C and SIGTERM end the
-    recording and finish the file. A full disk also ends it and leaves a complete file.
+    publisher are waited for; messages that a topic still retains are recorded as well, from the
+    first after which none is missing. With --split, run.mcap becomes run_000.mcap, run_001.mcap
+    and so on. Ctrl-C and SIGTERM end the recording and finish the file. A full disk also ends it
+    and leaves a complete file.
 
     Exit codes: 3 messages were lost; 130 Ctrl-C; 0 SIGTERM.
 
@@ -112,6 +113,7 @@ def record(
         report = recorder.close()
     messages = sum(report.messages.values())
     notes = [f"no message on {name}" for name in named if not report.messages.get(name)]
+    notes += report.notes
     data = {
         "output": str(output),
         "files": [str(path) for path in report.files],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
+from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -60,6 +62,13 @@ def view(
             help="With --host: a file that holds the secret of the address, 16 letters or more.",
         ),
     ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option("--tls-cert", help="Encrypt the page: a file with the certificate (PEM)."),
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", help="With --tls-cert: a file with its key (PEM).")
+    ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8800,
     terminal: Annotated[
         bool, typer.Option("--terminal", help="Show values and bars here instead of a page.")
@@ -80,7 +89,10 @@ def view(
     strapdown view a.mcap b.mcap --filter vqf --smooth
     """
     kinds = _kinds(filter_name, smooth=smooth)
-    token = _token(host, token_file)
+    certificate = _certificate(tls_cert, tls_key)
+    token = _token(host, token_file, encrypted=certificate is not None)
+    if not terminal:
+        Thread(target=_begin_to_import, name="import", daemon=True).start()
     shown: list[Source] = []
     recordings: list[RecordingSource | LongRecordingSource] = []
     with ExitStack() as stack:
@@ -103,16 +115,42 @@ def view(
         else:
             from strapdown.viewer.server import serve  # noqa: PLC0415 (needs an extra)
 
-            serve(shown, host=host, port=port, token=token, started=_announce)
+            serve(
+                shown,
+                host=host,
+                port=port,
+                token=token,
+                certificate=certificate,
+                started=_announce,
+            )
     data = {"sources": sources}
     losses = [line for source in recordings for line in read_losses(source.report)]
     return Outcome(data, [], losses)
 
 
-def _token(host: str, file: Path | None) -> str:
+def _certificate(cert: Path | None, key: Path | None) -> tuple[Path, Path] | None:
+    """Return the files of the encryption, if they fit."""
+    if cert is None and key is None:
+        return None
+    if cert is None or key is None:
+        raise typer.BadParameter("it needs the other one", param_hint="'--tls-cert', '--tls-key'")
+    import ssl  # noqa: PLC0415 (few pages need it)
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(cert, key, password="")
+    except (OSError, ssl.SSLError) as error:
+        raise typer.BadParameter(
+            f"expected a certificate and its key without a password, as PEM files; got {error}",
+            param_hint="'--tls-cert', '--tls-key'",
+        ) from None
+    return cert, key
+
+
+def _token(host: str, file: Path | None, *, encrypted: bool) -> str:
     """Return the secret of the address; empty means a new one.
 
-    Other machines see it pass unencrypted, so it has to be chosen on purpose for them.
+    Without encryption it can be read on the way from other machines, so that it has to be chosen
+    on purpose for them.
     """
     try:
         address = ip_address(host)
@@ -125,9 +163,10 @@ def _token(host: str, file: Path | None) -> str:
             "expected one address of this machine, got all of them", param_hint="'--host'"
         )
     if file is None:
-        if not address.is_loopback:
+        if not address.is_loopback and not encrypted:
             raise typer.BadParameter(
-                "other machines could open the page: it needs --token-file", param_hint="'--host'"
+                "other machines could open the page: it needs --token-file or --tls-cert",
+                param_hint="'--host'",
             )
         return ""
     token = file.read_text(encoding="utf-8").strip()
@@ -137,6 +176,12 @@ def _token(host: str, file: Path | None) -> str:
             param_hint="'--token-file'",
         )
     return token
+
+
+def _begin_to_import() -> None:
+    """Import the framework of the page while the sources are opened."""
+    with suppress(ModuleNotFoundError):  # reported once the sources are open
+        import_module("nicegui")
 
 
 def _announce(url: str) -> None:

@@ -33,6 +33,8 @@ __all__ = ["RecoveryReport", "recover"]
 
 RECOVERED: Final = "strapdown/recovered"
 """Name of the metadata record with the losses of an MCAP file."""
+BUFFER: Final = 2**20
+"""Bytes that are written at once: a tenth of a second of a recording is much less."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ def _written(source: Path, blocks: BlockReader, target: Path, *, force: bool) ->
 def _recover_mcap(source: Path, target: Path, *, force: bool) -> RecoveryReport:
     from strapdown.formats.mcap.copying import McapCopy  # noqa: PLC0415 (it needs mcap)
 
-    with replacing(target, force=force) as partial, partial.open("wb") as stream:
+    with replacing(target, force=force) as partial, partial.open("wb", BUFFER) as stream:
         scan = McapCopy(source, stream)
         for _ in scan.batches():
             pass

@@ -66,12 +66,14 @@ class Exchange(Slots):
         "passed",
         "publisher",
         "since_ns",
+        "since_until_s",
         "stamps",
         "waiting",
     )
 
     def __init__(self, channel: Channel) -> None:
         self.since_ns = 0  # earlier messages of others are left out
+        self.since_until_s = 0.0  # until then [s of the monotonic clock]
         super().__init__(channel)
 
     def clear(self) -> None:

@@ -48,6 +48,7 @@ new: Final = tuple.__new__  # takes half the time of a call of the class
 ROOM_SLICE_S: Final = 0.001  # between looks for room where readers do not notify
 SEND_WAIT_S: Final = 5.0  # longest wait of a sender for room on a reliable topic
 CLOSE_WAIT_S: Final = 2.0  # longest wait for threads that are still in the link
+HISTORY_S: Final = 2.0  # time in which publishers elsewhere repeat what they retain
 MOST_OWED: Final = 64  # messages that may be owed to the ring
 LOOK_EVERY: Final = 64  # messages that a handle that is behind reads between looks at the link
 
@@ -102,7 +103,7 @@ class Ring(Exchange):
             retained = min(self.head, self.channel.capacity)
             back = retained if history is None else min(history, retained)
             if history == 0 and self.link is None and not self.handles:
-                self.since_ns = time_ns()
+                self.since_ns, self.since_until_s = time_ns(), monotonic() + HISTORY_S
             handle._ring = self
             counts = self.counts
             since = Start(self.head - back, counts["lost_overwritten"], counts["lost_transport"])
@@ -157,6 +158,8 @@ class Ring(Exchange):
             if link is None or link is NO_LINK:
                 return
             link.tend()
+        if self.since_ns and monotonic() > self.since_until_s:
+            self.since_ns = 0  # from now on a wall clock that is set back changes nothing
         with self.lock:
             listened = not self.leading and any(handle._listens for handle in self.handles)
             self._heed()

@@ -404,15 +404,27 @@ class Topic(Handle, Generic[Message]):
 
     def pub_count(self) -> int:
         """Open handles that have sent, and processes elsewhere that publish."""
-        return self._open().stats(self, settled=False).publishers
+        return self.stats(settled=False).publishers
 
     def sub_count(self) -> int:
         """Open handles that have received, and processes elsewhere that subscribe."""
-        return self._open().stats(self, settled=False).subscribers
+        return self.stats(settled=False).subscribers
 
-    def stats(self) -> TopicStats:
-        """All counts, taken at one instant."""
-        return self._open().stats(self)
+    def stats(self, *, settled: bool = True) -> TopicStats:
+        """Return all counts, taken at one instant.
+
+        Parameters
+        ----------
+        settled : bool
+            Detect losses first that no later message has shown yet; over zenoh publishers are
+            asked, which takes 0.5 s at most.
+
+        Raises
+        ------
+        TransportError
+            The handle is closed.
+        """
+        return self._open().stats(self, settled=settled)
 
     @property
     def msg_type(self) -> type[Message]:

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.calibration import allan
-from strapdown.calibration.noise.units import DEVIATION
 from strapdown.formats.recording import as_recording
-from strapdown.plots import spectra
 from strapdown.viewer.model import Line, Panel
 
 if TYPE_CHECKING:
@@ -27,6 +24,8 @@ def spectrum_panels(source: ImuSeries | Recording, *, topic: str | None = None) 
     FormatError
         There are fewer than 64 samples in sequence.
     """
+    from strapdown.plots import spectra  # noqa: PLC0415 (a page begins without it)
+
     return [
         Panel(
             each.quantity,
@@ -49,6 +48,9 @@ def allan_panels(series: ImuSeries) -> list[Panel]:
     StrapdownError
         There are too few samples.
     """
+    from strapdown.calibration import allan  # noqa: PLC0415 (a page begins without it)
+    from strapdown.calibration.noise.units import DEVIATION  # noqa: PLC0415 (as above)
+
     result = allan(series)
     panels = []
     for first, name in ((0, "angular velocity"), (3, "specific force")):

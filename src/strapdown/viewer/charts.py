@@ -33,6 +33,8 @@ TALL_PX: Final = 280
 _TOP_PX: Final = 26
 _NAME_PX: Final = 16
 _GAP_PX: Final = 44
+_ROUNDING: Final = 1e-11
+"""Values below it are rounding errors, in every unit of the charts."""
 # Okabe and Ito's palette, safe for colour-blind readers, and line types that differ as well.
 _COLOURS: Final = {
     False: ("#0072B2", "#D55E00", "#009E73"),
@@ -75,6 +77,7 @@ def options(
     drawn = _stacked(panels, "value", PANEL_PX, dark=dark)
     for axis in drawn["xAxis"]:
         axis |= {"min": low, "max": high}
+        axis["axisLabel"] = axis["axisLabel"] | {"formatter": "{value} s", "alignMaxLabel": "right"}
     drawn["axisPointer"] = {"link": [{"xAxisIndex": "all"}]}
     drawn["dataZoom"] = [
         {
@@ -132,7 +135,14 @@ def _stacked(panels: Sequence[Panel], scale: str, panel_px: int, *, dark: bool) 
         "title": [_title(panel, top - 24, ink) for panel, top in heads],
         "legend": [_legend(panel, top - 24, ink) for panel, top in heads],
         "grid": [
-            {"left": LEFT_PX, "right": RIGHT_PX, "top": top, "height": height} for top in tops
+            {
+                "left": LEFT_PX,
+                "right": RIGHT_PX,
+                "top": top,
+                "height": height,
+                "outerBoundsMode": "none",  # long labels would move the axis from the cursor
+            }
+            for top in tops
         ],
         "xAxis": [{"gridIndex": number, **axis} for number in range(count)],
         "yAxis": [
@@ -177,6 +187,7 @@ def _legend(panel: Panel, top: float, ink: str) -> dict[str, Any]:
         "right": RIGHT_PX,
         "top": top,
         "itemHeight": 8,
+        "itemWidth": 20,
         "textStyle": {"fontSize": 11, "color": ink},
     }
 
@@ -197,7 +208,9 @@ def _compact(points: FloatArray) -> FloatArray:
 
 
 def _short(values: FloatArray) -> FloatArray:
-    """Round to five digits of the largest value."""
+    """Round to five digits of the largest value; to nothing where all are rounding errors."""
     known = np.abs(values[np.isfinite(values)])
     largest = float(known.max(initial=0.0))
-    return values if largest == 0.0 else np.round(values, 5 - int(np.floor(np.log10(largest))))
+    if largest < _ROUNDING:
+        return np.where(np.isfinite(values), 0.0, values)
+    return np.round(values, 5 - int(np.floor(np.log10(largest))))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,19 +19,11 @@ from strapdown.formats.recording import as_recording
 from strapdown.geometry import WorldFrame
 from strapdown.units import NS_PER_S
 from strapdown.viewer.analysis import allan_panels, spectrum_panels
-from strapdown.viewer.charts import (
-    LEFT_PX,
-    RIGHT_PX,
-    TALL_PX,
-    height_px,
-    logarithmic,
-    marked,
-    options,
-    series_data,
-)
-from strapdown.viewer.cockpit_tab import CockpitTab
+from strapdown.viewer.bodies import as_text, described
+from strapdown.viewer.charts import TALL_PX, height_px, logarithmic
 from strapdown.viewer.scene import Scene
 from strapdown.viewer.sources import Figure
+from strapdown.viewer.time_chart import TimeChart, with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +31,10 @@ if TYPE_CHECKING:
     from nicegui.events import ValueChangeEventArguments
 
     from strapdown.series import ImuSeries
+    from strapdown.viewer.cockpit_tab import CockpitTab
     from strapdown.viewer.model import Panel, ViewModel
 
-__all__ = ["Column"]
+__all__ = ["Column", "in_daemon"]
 
 _LATE_S: Final = 0.5
 """Delay of the page that is reported as too long."""
@@ -84,12 +79,10 @@ class Column:
         self._model, self._number, self._dark = model, number, dark
         self._source = model.sources[number]
         self._on_seek = on_seek
-        self._panels = model.panels(number)
-        self._extent_s = model.extent_s
         self._figures: list[ui.label] = []
         self._posed: object = None
-        self._cursor_at = -1.0
         self._tab = _SIGNALS
+        self._cockpit: CockpitTab | None = None
         self._sent_ns = 0
         self.shown_after_s: float | None = None
         section = ui.element("section").classes("view-source")
@@ -99,7 +92,10 @@ class Column:
                 with ui.element("div").classes("view-scene").props(f"id=scene-{number}"):
                     world = self._source.frames().split(" ", maxsplit=1)[0]
                     self.scene = Scene(WorldFrame(world or "ENU"), self._source.trail(), dark=dark)
-                    self._values = ui.label().classes("view-values").props(f"id=values-{number}")
+                    with ui.element("div").classes("view-text"):
+                        self._caption = ui.label().classes("view-caption")
+                        self._values = ui.label().classes("view-values")
+                        self._values.props(f"id=values-{number}")
                 with ui.element("div").classes("view-charts").props(f"id=charts-{number}"):
                     self._build_tabs(on_zoom)
 
@@ -122,11 +118,14 @@ class Column:
         with ui.tab_panels(tabs, value=_SIGNALS, animated=False, keep_alive=True).classes(
             "view-panels"
         ):
-            with ui.tab_panel(_SIGNALS), ui.element("div").classes("view-stack"):
-                self.chart = ui.echart(self._options()).classes("view-chart")
-                self.chart.style(f"height: {height_px(self._panels)}px")
-                self.chart.on("chart:datazoom", on_zoom, ["start", "end", "batch"], throttle=0.05)
-                self._cursor = ui.element("div").classes("view-cursor")
+            with ui.tab_panel(_SIGNALS):
+                self.chart = TimeChart(
+                    self._model,
+                    self._model.panels(number),
+                    marks=self._model.marks(number),
+                    dark=self._dark,
+                    on_zoom=on_zoom,
+                )
             self._analyses = {}
             for name in _ANALYSES:
                 with ui.tab_panel(name):
@@ -134,12 +133,7 @@ class Column:
             with ui.tab_panel(_EVENTS):
                 self._events = ui.element("div")
             with ui.tab_panel(_CALIBRATE):
-                self._cockpit = CockpitTab(self._model, number, dark=self._dark)
-
-    def _options(self) -> dict[str, Any]:
-        model = self._model
-        marks = model.marks(self._number)
-        return options(self._panels, model.window_s, model.extent_s, marks=marks, dark=self._dark)
+                self._calibration = ui.element("div")
 
     def show_pose(self) -> None:
         """Turn the body, move the cursor, and write the values at it."""
@@ -151,50 +145,27 @@ class Column:
         shown = model.pose(self._number)
         self.scene.show(shown.body, shown.ghost, shown.arrows)
         self._frames.set_text(model.frames_of(self._number))
+        self._caption.set_text(described(shown))
         self._values.set_text(
             "\n".join(
-                f"{name:<26}{''.join(f'{value:10.3f}' for value in values)} {unit}"
+                f"{name:<26}{''.join(f'{as_text(value):>10}' for value in values)} {unit}"
                 for name, unit, _, values in shown.values
             )
         )
-        start, stop = model.window_s
-        share = (model.cursor_s - start) / (stop - start) if stop > start else 0.0
-        if share != self._cursor_at:
-            self._cursor_at = share
-            left = f"calc({LEFT_PX}px + (100% - {LEFT_PX + RIGHT_PX}px) * {share:.5f})"
-            is_inside = 0.0 <= share <= 1.0
-            self._cursor.style(f"left: {left}; display: {'block' if is_inside else 'none'}")
+        self.chart.show_cursor()
 
     def show_charts(self) -> None:
         """Send the lines of the window."""
         if self._tab != _SIGNALS:
             return
-        self._sent_ns, (panels, lines) = self._model.drawn(self._number, _with_lines)
-        same = [(each.name, each.frame) for each in panels] == [
-            (each.name, each.frame) for each in self._panels
-        ] and self._model.extent_s == self._extent_s
-        self._panels, self._extent_s = panels, self._model.extent_s
-        if same:
-            changed: dict[str, Any] = {"series": lines}
-            if marks := self._model.marks(self._number):
-                bands = {"markArea": marked(marks, dark=self._dark)}
-                changed["series"] = [lines[0] | bands, *lines[1:]]
-        else:  # a live source has got its quantities, or a recording is longer than before
-            changed = self._options()
-            self.chart.style(f"height: {height_px(panels)}px")
-        self.chart.run_chart_method("setOption", changed, {"notMerge": not same})
+        self._sent_ns, (panels, lines) = self._model.drawn(self._number, with_lines)
+        self.chart.show(panels, lines, self._model.marks(self._number))
 
     def note_delay(self) -> None:
         """Note that the page has drawn the newest samples that were sent."""
         if self._sent_ns:
             self.shown_after_s = (time_ns() - self._sent_ns) / NS_PER_S
             self._sent_ns = 0
-
-    def show_zoom(self) -> None:
-        """Give the chart the window."""
-        start, stop = self._model.window_s
-        zoom = {"dataZoom": [{"id": "zoom", "startValue": start, "endValue": stop}]}
-        self.chart.run_chart_method("setOption", zoom)
 
     def show_health(self) -> None:
         """Write rate, losses and the like; poses are read again, as calibrations change them."""
@@ -223,7 +194,7 @@ class Column:
         """Run the detectors, and mark what they find; wait until the recording is read."""
         while self._source.is_loading:  # noqa: ASYNC110 (a thread reads it)
             await asyncio.sleep(_LOOK_S)
-        await run.io_bound(self._source.detect)
+        await in_daemon(self._source.detect)
         marks = self._model.marks(self._number)
         self._events.clear()
         with self._events:
@@ -236,9 +207,19 @@ class Column:
 
     async def _switch(self, event: ValueChangeEventArguments[Any]) -> None:
         self._tab = str(event.value)
-        self._cockpit.show(is_shown=self._tab == _CALIBRATE)
+        if self._tab == _CALIBRATE and self._cockpit is None:
+            self._cockpit = self._build_cockpit()
+        if self._cockpit is not None:
+            self._cockpit.show(is_shown=self._tab == _CALIBRATE)
         if self._tab in _ANALYSES:
             await self._analyse(self._tab)
+
+    def _build_cockpit(self) -> CockpitTab:
+        """Build the tab of calibration when it is first opened: few pages need it."""
+        from strapdown.viewer.cockpit_tab import CockpitTab  # noqa: PLC0415 (takes its time)
+
+        with self._calibration:
+            return CockpitTab(self._model, self._number, dark=self._dark)
 
     async def _analyse(self, name: str) -> None:
         """Draw a spectrum or an Allan deviation of the window."""
@@ -289,9 +270,19 @@ class Column:
         ui.download.content(_as_csv(series), "strapdown.csv")
 
 
-def _with_lines(panels: list[Panel]) -> tuple[list[Panel], list[dict[str, Any]]]:
-    """Return panels with what a page needs to draw them again."""
-    return panels, series_data(panels)
+async def in_daemon(work: Callable[[], object]) -> None:
+    """Wait for a function in a thread that does not delay the end of the process."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+
+    def working() -> None:
+        try:
+            work()
+        finally:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(done.set)
+
+    Thread(target=working, name="view detect", daemon=True).start()
+    await done.wait()
 
 
 def _as_csv(series: ImuSeries) -> bytes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.errors import StrapdownError
+from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.messages import Imu, conversion
 from strapdown.series import ImuSeries, Trajectory, timebase
@@ -32,7 +33,7 @@ __all__ = ["KEPT", "LiveSource"]
 
 KEPT: Final = 1 << 17
 """Samples that are kept: two minutes at 1 kHz."""
-_DRAIN_S: Final = 0.02
+_DRAIN_S: Final = 0.03
 """Time between two looks at the topic [s]: blocks are cheaper than single messages."""
 
 
@@ -118,6 +119,9 @@ class LiveSource:
         self._error = ""
         self._calibration: ImuCalibration | None = None
         self._stop = Event()
+        if isinstance(estimator, RecursiveFilter):  # blocks are too short to load it by themselves
+            load = estimator.program().machine.load
+            Thread(target=load, name="strapdown load", daemon=True).start()
         self._thread = Thread(target=self._receive, name=f"view {self.name}", daemon=True)
         self._thread.start()
 

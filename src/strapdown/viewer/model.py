@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from strapdown.geometry import BodyFrame, WorldFrame, quaternion
-from strapdown.geometry.frames import convert_vector
+from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.units import NS_PER_S
+from strapdown.viewer.bodies import Shown, arrows_of, in_scene
+from strapdown.viewer.differences import difference_of
 from strapdown.viewer.quantities import Frames
 from strapdown.viewer.signals import BINS, Span
 
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
-    from strapdown.viewer.sources import Figure, Pose, Source
+    from strapdown.viewer.bodies import Body, Values
+    from strapdown.viewer.signals import Signal
+    from strapdown.viewer.sources import Figure, Source
 
-__all__ = ["Body", "Line", "Mark", "Panel", "Shown", "ViewModel"]
+__all__ = ["Line", "Mark", "Panel", "ViewModel"]
 
 Made = TypeVar("Made")
-Values: TypeAlias = tuple[str, str, tuple[str, ...], list[float]]
-"""Name, unit, labels and components of a quantity at one time."""
 Drawn = TypeVar("Drawn")
 
 SHOWN_FRAMES: Final = (
@@ -62,39 +63,6 @@ class Panel(NamedTuple):
     lines: tuple[Line, ...]
 
 
-class Body(NamedTuple):
-    """A body in the scene, whose axes are east, north and up.
-
-    Parameters
-    ----------
-    R_scene_from_body : (3, 3) or None
-        None where the attitude is unknown.
-    position_scene : (3,) or None
-        [m].
-    """
-
-    R_scene_from_body: FloatArray | None
-    position_scene: FloatArray | None
-
-
-class Shown(NamedTuple):
-    """What a source shows at one time.
-
-    Parameters
-    ----------
-    body, ghost : Body or None
-    arrows : dict of (3,)
-        Measured directions in the scene, by name.
-    values : list
-        Name, unit, labels and components of each quantity.
-    """
-
-    body: Body | None
-    ghost: Body | None
-    arrows: dict[str, FloatArray]
-    values: list[Values]
-
-
 class Mark(NamedTuple):
     """An event: its kind, begin and end [s]."""
 
@@ -114,6 +82,11 @@ class ViewModel:
     ----------
     sources : sequence of Source
         At least one; live ones are shown at their newest sample.
+
+    Attributes
+    ----------
+    difference : Difference or None
+        Of two recordings, if they have samples or attitudes to compare.
     """
 
     sources: Sequence[Source]
@@ -130,6 +103,7 @@ class ViewModel:
         self.is_live = all(each.is_live for each in self.sources)
         self.is_playing = self.is_live
         self.refresh()
+        self.difference = difference_of(self.sources, self._zeros)
 
     def refresh(self) -> None:
         """Take the extent of the recordings, which grows while they are read."""
@@ -273,6 +247,11 @@ class ViewModel:
 
         return self._shared(number, (form, self.window_s, self.frames, count), SHARED_S, make)
 
+    def difference_panels(self, bins: int = BINS) -> list[Panel]:
+        """Return the charts of the difference of two recordings in the window."""
+        found = [] if self.difference is None else self.difference.signals()
+        return _panels(found, self.span_of(1), self._zero(1), bins) if found else []
+
     def health(self, number: int) -> Sequence[Figure]:
         """Return rate, losses and the like of a source."""
         return self._shared(number, "health", HEALTH_S, self.sources[number].health)
@@ -285,7 +264,7 @@ class ViewModel:
         body, ghost = self.bodies(number)
         values = self.values(number)
         measured = values if self.frames is None else self._values_in(number, None)
-        return Shown(body, ghost, _arrows(body, measured), values)
+        return Shown(body, ghost, arrows_of(body, measured), values)
 
     def _shared(self, number: int, key: Hashable, seconds: float, make: Callable[[], Made]) -> Made:
         """Return what is made of a source; pages that follow a live one share it for a moment."""
@@ -300,17 +279,8 @@ class ViewModel:
         return result
 
     def _panels(self, number: int, span: Span, bins: int) -> list[Panel]:
-        source, zero = self.sources[number], self._zero(number)
-        panels = []
-        for signal in source.signals(span, self.frames):
-            t_ns, values = signal.within(span, bins)
-            seconds = (t_ns - zero) / NS_PER_S
-            lines = tuple(
-                Line(label, np.stack([seconds, values[:, column]], axis=1))
-                for column, label in enumerate(signal.labels)
-            )
-            panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
-        return panels
+        signals = self.sources[number].signals(span, self.frames)
+        return _panels(signals, span, self._zero(number), bins)
 
     def values(self, number: int) -> list[Values]:
         """Return name, unit, labels and components of each quantity at the cursor."""
@@ -329,14 +299,14 @@ class ViewModel:
     def bodies(self, number: int) -> tuple[Body | None, Body | None]:
         """Return the body of a source and its ghost at the cursor."""
         source, now_ns = self.sources[number], self.now_ns(number)
-        return _in_scene(source.body(now_ns)), _in_scene(source.ghost(now_ns))
+        return in_scene(source.body(now_ns)), in_scene(source.ghost(now_ns))
 
     def arrows(self, number: int) -> dict[str, FloatArray]:
         """Return the measured directions of gravity and of the magnetic field in the scene.
 
         Gravity is the opposite of the specific force, and contains the acceleration.
         """
-        return _arrows(self.bodies(number)[0], self._values_in(number, None))
+        return arrows_of(self.bodies(number)[0], self._values_in(number, None))
 
     def _zero(self, number: int) -> int:
         source = self.sources[number]
@@ -348,31 +318,15 @@ class ViewModel:
         return 0 if span is None else span.stop_ns - 1
 
 
-def scene_from_world(world: WorldFrame) -> FloatArray:
-    """Return the matrix (3, 3) to the axes of the scene: east, north, up."""
-    return convert_vector(np.eye(3), world, WorldFrame.ENU).T
-
-
-def _arrows(body: Body | None, values: list[Values]) -> dict[str, FloatArray]:
-    """Return the directions of values, in the frames of the source, in the scene."""
-    if body is None or body.R_scene_from_body is None:
-        return {}
-    found = {}
-    signs = {"specific force": ("gravity", -1.0), "magnetic field": ("magnetic field", 1.0)}
-    for name, _, _, components in values:
-        if name in signs and np.isfinite(components).all() and np.any(components):
-            arrow, sign = signs[name]
-            direction = sign * (body.R_scene_from_body @ components)
-            found[arrow] = direction / np.linalg.norm(direction)
-    return found
-
-
-def _in_scene(pose: Pose | None) -> Body | None:
-    if pose is None:
-        return None
-    turn = scene_from_world(pose.world)
-    place = None if pose.position_world is None else turn @ pose.position_world
-    if not np.isfinite(pose.q_world_from_body).all():
-        return Body(None, place)
-    R = quaternion.to_matrix(pose.q_world_from_body)
-    return Body(turn @ R, place)
+def _panels(signals: Sequence[Signal], span: Span, zero_ns: int, bins: int) -> list[Panel]:
+    """Return signals in a span as charts over seconds since a zero."""
+    panels = []
+    for signal in signals:
+        t_ns, values = signal.within(span, bins)
+        seconds = (t_ns - zero_ns) / NS_PER_S
+        lines = tuple(
+            Line(label, np.stack([seconds, values[:, column]], axis=1))
+            for column, label in enumerate(signal.labels)
+        )
+        panels.append(Panel(signal.name, signal.unit, signal.frame, lines))
+    return panels

@@ -12,6 +12,7 @@ from nicegui import background_tasks, ui
 
 from strapdown.viewer.column import Column
 from strapdown.viewer.model import ViewModel
+from strapdown.viewer.time_chart import TimeChart, with_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,9 +64,15 @@ class Page:
                     Column(self.model, number, dark=dark, on_zoom=self._zoomed, on_seek=self._seek)
                     for number in range(len(sources))
                 ]
+            self._difference = self._build_difference(dark=dark)
             self._build_timeline()
         self._help = _build_help()
         ui.keyboard(on_key=self._key)
+
+    @property
+    def _charts(self) -> list[TimeChart]:
+        charts = [column.chart for column in self._columns]
+        return charts if self._difference is None else [*charts, self._difference]
 
     def _restore(self, place: str) -> None:
         """Take time and zoom from an address; ignore what is none."""
@@ -78,6 +85,20 @@ class Page:
             return
         self.model.zoom(start_s, stop_s)
         self.model.seek(time_s)
+
+    def _build_difference(self, *, dark: bool) -> TimeChart | None:
+        """Build the charts of the difference of two recordings, below both."""
+        difference = self.model.difference
+        if difference is None:
+            return None
+        section = ui.element("section").classes("view-difference")
+        with section.props('id=difference aria-label="difference"'):
+            with ui.row().classes("view-head"):
+                ui.label(f"Difference: {difference.name}").classes("view-name")
+                ui.label(difference.alignment).classes("view-badge").props("id=alignment")
+            with ui.element("div").classes("view-panels"):
+                panels = self.model.difference_panels()
+                return TimeChart(self.model, panels, dark=dark, on_zoom=self._zoomed)
 
     def _build_timeline(self) -> None:
         low, high = self.model.extent_s
@@ -116,25 +137,38 @@ class Page:
                 continue
             self.model.advance(now - before)
             before = now
-            for column in self._columns:
-                column.show_pose()
+            self._show_poses()
             running = self.model.is_live and self.model.is_playing
             if now >= charts_at and (self._charts_due or running):
-                self._charts_due = False
                 charts_at = now + _CHARTS_S
-                for column in self._columns:
-                    column.show_charts()
+                self._show_charts()
             if now >= health_at:
                 health_at = now + _HEALTH_S
-                for column in self._columns:
-                    column.show_health()
-                self._extend()
-                self._keep_place()
+                self._show_health()
             self._show_time()
             await client.run_javascript("return 0", timeout=_STALLED_S)
             for column in self._columns:
                 column.note_delay()
             await asyncio.sleep(max(0.0, _FRAME_S - (monotonic() - now)))
+
+    def _show_poses(self) -> None:
+        for column in self._columns:
+            column.show_pose()
+        if self._difference is not None:
+            self._difference.show_cursor()
+
+    def _show_charts(self) -> None:
+        self._charts_due = False
+        for column in self._columns:
+            column.show_charts()
+        if self._difference is not None:
+            self._difference.show(*with_lines(self.model.difference_panels()))
+
+    def _show_health(self) -> None:
+        for column in self._columns:
+            column.show_health()
+        self._extend()
+        self._keep_place()
 
     def _extend(self) -> None:
         """Draw again where a recording has grown that is still being read."""
@@ -189,8 +223,8 @@ class Page:
 
     def _show_window(self) -> None:
         self._charts_due = True
-        for column in self._columns:
-            column.show_zoom()
+        for chart in self._charts:
+            chart.show_zoom()
 
     def _zoomed(self, event: GenericEventArguments) -> None:
         """Fetch the lines of a span that was zoomed or moved in the browser."""

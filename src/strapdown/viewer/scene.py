@@ -8,7 +8,7 @@ import numpy as np
 from nicegui import ui
 
 from strapdown.geometry import WorldFrame
-from strapdown.viewer.model import scene_from_world
+from strapdown.viewer.bodies import scene_from_world
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nicegui.elements.scene.scene_object3d import Object3D
 
     from strapdown._typing import FloatArray
-    from strapdown.viewer.model import Body
+    from strapdown.viewer.bodies import Body
 
 __all__ = ["Scene"]
 
@@ -26,7 +26,11 @@ _WORLD_NAMES: Final = {
     WorldFrame.ENU: ("E", "N", "U"),
     WorldFrame.NED: ("N", "E", "D"),
 }
-_ARROWS: Final = {"gravity": "#7a5195", "magnetic field": "#b8860b"}
+_ARROWS: Final = {
+    "gravity": {False: "#7a5195", True: "#c39bdf"},
+    "magnetic field": {False: "#8a6508", True: "#d9a520"},
+}
+"""Colours on light and on dark pages."""
 _BODY: Final = "#7f97b2"
 _UNKNOWN: Final = "#555555"
 _CORNER: Final = np.array([-2.1, 0.9, -2.0])
@@ -60,7 +64,7 @@ class Scene:
             self._draw_world(world)
             self._body, self._box = _box(is_ghost=False)
             self._ghost, _ = _box(is_ghost=True)
-            self._arrows = {name: _arrow(name, colour) for name, colour in _ARROWS.items()}
+            self._arrows = {name: _arrow(name, colours[dark]) for name, colours in _ARROWS.items()}
             self._ghost.visible(value=False)
             self._middle, self._scale = self._draw_trail(trail, world)
         self.element.move_camera(x=-30.0, y=-40.0, z=30.0, look_at_x=0, look_at_y=0, look_at_z=0)

@@ -16,10 +16,12 @@ try:
 except ModuleNotFoundError:
     raise BackendMissingError("the viewer", extra="viewer") from None
 
+from strapdown.viewer.http_timeout import TimedHttpProtocol
 from strapdown.viewer.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from strapdown.viewer.sources import Source
 
@@ -31,12 +33,13 @@ _PATIENCE_S: Final = 30.0
 """Longest wait for a slow browser, and for one that lost its connection [s]."""
 
 
-def serve(
+def serve(  # noqa: PLR0913 (each names one property of the server)
     sources: Sequence[Source],
     *,
     host: str = "127.0.0.1",
     port: int = 8800,
     token: str = "",
+    certificate: tuple[Path, Path] | None = None,
     started: Callable[[str], object] = print,
 ) -> None:
     """Serve a page of sources until the process is interrupted.
@@ -49,6 +52,8 @@ def serve(
         Address to listen on.
     token : str, optional
         Secret that admits a browser; by default a new one.
+    certificate : tuple of (path, path), optional
+        Files with the certificate and its private key, in PEM form: the page is then encrypted.
     started : callable
         Called with the address to open, which contains the token.
 
@@ -56,11 +61,16 @@ def serve(
     ------
     OSError
         The address is not of this machine, or the port is in use.
+    ssl.SSLError
+        The certificate and the key do not fit.
     """
     _check_free(host, port)
     token = token or secrets.token_urlsafe(16)
+    scheme = "http" if certificate is None else "https"
+    cert, key = certificate or (None, None)
     names = {host, "localhost"} if host == "127.0.0.1" else {host}
-    app.add_middleware(Guard, hosts=[f"{name}:{port}" for name in names], token=token)
+    hosts = [f"{name}:{port}" for name in names]
+    app.add_middleware(Guard, hosts=hosts, token=token, scheme=scheme)
     style = files("strapdown.viewer").joinpath("page.css").read_text()
 
     @ui.page("/", title="strapdown", response_timeout=_PATIENCE_S, reconnect_timeout=_PATIENCE_S)
@@ -83,7 +93,7 @@ def serve(
                 await asyncio.sleep(_LOOK_S)
                 continue
             writer.close()
-            started(f"http://{host}:{port}/?token={token}")
+            started(f"{scheme}://{host}:{port}/?token={token}")
             return
 
     app.on_startup(lambda: background_tasks.create(announce()))
@@ -94,7 +104,13 @@ def serve(
         show=False,
         show_welcome_message=False,
         access_log=False,
+        http=TimedHttpProtocol,
         ws_max_size=MAX_MESSAGE_BYTES,
+        # On one machine compression costs more than it saves.
+        gzip_middleware_factory=None,
+        ws_per_message_deflate=False,
+        ssl_certfile=cert,
+        ssl_keyfile=key,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,10 @@ __all__ = [
     "found_events",
     "nearest",
 ]
+
+
+_PIECE: Final = 1 << 15
+"""Samples that a detector processes at one time: more need memory, and are no faster."""
 
 
 class Figure(NamedTuple):
@@ -198,8 +202,14 @@ class RecordingSource:
         if self.series is None and self.reference is None:
             recording.imu_topic()  # says what is missing
         self.shared: dict[Any, Any] = {}
+        self.revision = 0
         self._signals: dict[Frames | None, list[Signal]] = {}
         self._events: Events | None = None
+
+    @property
+    def attitude(self) -> Trajectory | None:
+        """Estimate, or else the attitude of the recording."""
+        return self.estimate or self.reference
 
     def _estimated(self) -> Trajectory | None:
         if self._estimator is None or self.series is None:
@@ -213,11 +223,12 @@ class RecordingSource:
         self.series = calibration.apply(self._measured)
         self.estimate = self._estimated()
         self._signals.clear()
+        self.revision += 1
         self._calibration = calibration.provenance.method
 
     def _signals_in(self, frames: Frames | None) -> list[Signal]:
         """Return the quantities in frames; None means those of the recording."""
-        series, shown = self.series, self.estimate or self.reference
+        series, shown = self.series, self.attitude
         signals = [] if series is None else signals_of(converted(series, frames))
         if shown is not None:
             signals.insert(min(2, len(signals)), signals_of_track(converted(shown, frames)))
@@ -240,7 +251,7 @@ class RecordingSource:
 
     def frames(self) -> str:
         """Return the frames of the attitude, or of the IMU."""
-        shown = self.estimate or self.reference or self.series
+        shown = self.attitude or self.series
         return "" if shown is None else f"{shown.world} from {shown.body}"
 
     def signals(self, span: Span, frames: Frames | None = None) -> Sequence[Signal]:  # noqa: ARG002 (all samples are there)
@@ -327,11 +338,12 @@ def found_events(parts: Iterable[ImuSeries]) -> Events:
     detectors = [kind() for kind in DETECTORS.values()]
     found = Events.of([])
     for part in parts:
-        for detector in [*detectors]:
-            try:
-                found = found.merge(detector.run(part))
-            except StrapdownError:
-                detectors.remove(detector)  # it needs what the recording lacks
+        for start in range(0, len(part), _PIECE):
+            for detector in [*detectors]:
+                try:
+                    found = found.merge(detector.run(part[start : start + _PIECE]))
+                except StrapdownError:
+                    detectors.remove(detector)  # it needs what the recording lacks
     last = [detector.finish() for detector in detectors]
     for event in last:
         found = found if event is None else found.merge(Events.of([event]))

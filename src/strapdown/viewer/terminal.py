@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from strapdown.viewer.bodies import as_text
 from strapdown.viewer.model import ViewModel
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def show_in_terminal(
 def drawn(model: ViewModel) -> RenderableType:
     """Return the values of every source at the cursor, with bars."""
     parts: list[RenderableType] = []
-    for number, source in enumerate(model.sources):
+    for row, source in enumerate(model.sources):
         title = Text(f"{source.name}  {source.frames()}", style="bold")
         if not model.is_live:
             title.append(f"  {model.cursor_s:.2f} s of {model.extent_s[1]:.2f}", style="not bold")
@@ -69,10 +70,11 @@ def drawn(model: ViewModel) -> RenderableType:
         for figure in source.health():
             health.append(f"{figure.name} {figure.value}  ", style="" if figure.is_good else "red")
         table = Table.grid(padding=(0, 1))
-        for name, unit, labels, values in model.values(number):
+        for name, unit, labels, values in model.values(row):
             for label, value in zip(labels, values, strict=True):
                 bar = _bar(value, _LIMITS[name]) if name in _LIMITS else ""
-                table.add_row(Text(name), Text(label), Text(f"{value:10.3f}"), Text(unit), bar)
+                number = Text(f"{as_text(value):>10}")
+                table.add_row(Text(name), Text(label), number, Text(unit), bar)
         parts += [title, health, table]
     return Group(*parts)
 

@@ -16,18 +16,23 @@ from strapdown.formats.mcap.live import LiveMcap, LiveOptions
 from strapdown.formats.mcap.messages import McapForm, mcap_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
     from types import TracebackType
     from typing import Self
 
+    from strapdown.transport.stats import Info
     from strapdown.transport.topic import Topic
 
 __all__ = ["LiveOptions", "RecordReport", "Recorder"]
 
 LOOK_S: Final = 0.1
 """Longest wait for a topic at the end of a recording [s]."""
+JOIN_S: Final = 0.1
+"""Time in which what a topic retains arrives [s]."""
+LONGEST_JOIN_S: Final = 1.0
+"""Longest time to receive it [s]."""
 SHORT_S: Final = 0.001
 """Interval between checks whether a slow disk has caught up [s]."""
 FRAMES: Final = "ENU from FLU; px4_msgs: NED from FRD"
@@ -51,6 +56,8 @@ class RecordReport(FieldsAsHtml):
         Messages given to :meth:`Recorder.write` that found the queue full.
     lost : tuple of str
         What is missing, one line each.
+    notes : tuple of str
+        Where topics begin that had retained more when they were joined, one line each.
     """
 
     files: tuple[Path, ...]
@@ -58,13 +65,15 @@ class RecordReport(FieldsAsHtml):
     bytes: int = 0
     dropped: int = 0
     lost: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Recorder:
     """Recorder of topics, and of messages from :meth:`write`, to an MCAP file.
 
     A context manager; every method is safe among threads. Each topic has a thread that receives.
-    At most 0.25 s are lost where the process is killed.
+    At most 0.25 s are lost where the process is killed. A topic begins with the oldest message that
+    it retains and after which none is missing.
 
     Parameters
     ----------
@@ -261,6 +270,7 @@ class Recorder:
             self._file.size,
             self._file.dropped,
             tuple(self._losses()),
+            tuple(followed.began for followed in list(self._followed) if followed.began),
         )
 
     def close(self) -> RecordReport:
@@ -296,6 +306,7 @@ class Recorder:
         """Receive until the end, and then what waits."""
         name, topic = followed.name, followed.topic
         try:
+            self._join(followed)
             while not self._stopping.is_set():
                 self._take(name, topic, LOOK_S)
             for _ in range(topic.pending_count()):  # messages that come later are not waited for
@@ -305,14 +316,45 @@ class Recorder:
         except Exception as error:  # noqa: BLE001 (a thread has nobody to raise to: it is counted)
             followed.error = error
 
-    def _take(self, name: str, topic: Topic[Any], timeout_s: float) -> bool:
+    def _join(self, followed: _Followed) -> None:
+        """Write what the topic retains, from the first message after which none is missing.
+
+        A topic that retains as much as it can loses the oldest messages while it is joined.
+        """
+        name, topic = followed.name, followed.topic
+        retained: list[tuple[Any, Info]] = []
+        following: dict[str, int] = {}
+        start, begun = 0, time.monotonic()
+        while True:
+            got = topic.recv_with_info(0.0 if self._stopping.is_set() else SHORT_S)
+            passed_s = time.monotonic() - begun
+            if got is None:
+                if self._stopping.is_set() or passed_s > JOIN_S:
+                    followed.begin(retained[start:])
+                    break
+                continue
+            info = got[1]
+            if info.seq != following.get(info.publisher, info.seq):
+                start = len(retained)
+            following[info.publisher] = info.seq + 1
+            retained.append(got)
+            if passed_s > LONGEST_JOIN_S:  # it does not keep up: all that is missing is lost
+                start = 0
+                break
+        for message, info in retained[start:]:
+            self._wait_for_room()
+            self.write(name, message, received_ns=info.received_ns)
+
+    def _take(self, name: str, topic: Topic[Any], timeout_s: float) -> None:
         """Receive and write one message; the topic retains the next ones as long as it can."""
-        while self._file.is_busy:
-            time.sleep(SHORT_S)
+        self._wait_for_room()
         got = topic.recv_with_info(timeout_s)
         if got is not None:
             self.write(name, got[0], received_ns=got[1].received_ns)
-        return got is not None
+
+    def _wait_for_room(self) -> None:
+        while self._file.is_busy:
+            time.sleep(SHORT_S)
 
     def _refuse(self, name: str, error: Exception) -> bool:
         with self._lock:
@@ -353,14 +395,28 @@ class _Followed:
     topic: Topic[Any]
     thread: Thread = field(init=False)
     error: Exception | None = None
+    before: tuple[int, int] = (0, 0)
+    """Messages overwritten and lost before the first one of the recording."""
+    began: str = ""
+    """A line about that message, if others were lost before it."""
+
+    def begin(self, messages: Sequence[tuple[Any, Info]]) -> None:
+        """Count losses from here on; ``messages`` are all that was received, without a gap."""
+        stats = self.topic.stats(settled=False)
+        self.before = stats.lost_overwritten, stats.lost_transport
+        if any(self.before) and messages:
+            self.began = (
+                f"{self.name}: begins with message {messages[0][1].seq}: retained ones before it "
+                "were overwritten while the topic was joined"
+            )
 
     def losses(self) -> list[str]:
-        """Return a line with the losses of the topic before recording."""
+        """Return a line with the losses of the topic since the recording began."""
         ways: dict[str, int] = {}
         try:
             stats = self.topic.stats()
-            ways["overwritten before they were received"] = stats.lost_overwritten
-            ways["lost on the way"] = stats.lost_transport
+            ways["overwritten before they were received"] = stats.lost_overwritten - self.before[0]
+            ways["lost on the way"] = stats.lost_transport - self.before[1]
             ways["malformed"] = stats.malformed
         except TransportError as error:  # the handle was closed
             self.error = self.error or error

@@ -17,6 +17,7 @@ import zlib
 from collections import Counter, deque
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -27,7 +28,6 @@ from mcap.records import (
     AttachmentIndex,
     Channel,
     Chunk,
-    ChunkIndex,
     DataEnd,
     Footer,
     Header,
@@ -38,7 +38,7 @@ from mcap.records import (
     SummaryOffset,
 )
 
-from strapdown.formats.mcap.records import MAGIC
+from strapdown.formats.mcap.records import MAGIC, RECORD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,7 +86,15 @@ _BEFORE_CONTENT: Final = 9
 PLACE: Final = np.dtype([("channel", "<u2"), ("entry", "<u8", (2,))])
 """A message in a chunk: channel, and the index entry of log time and offset."""
 _INDEX_HEAD: Final = struct.Struct("<BQHI")
+_INDEX_START: Final = struct.Struct("<4QI")
+_INDEX_OFFSET: Final = struct.Struct("<HQ")
+_INDEX_MIDDLE: Final = struct.Struct("<QI")
+_INDEX_END: Final = struct.Struct("<2Q")
 _FOOTER: Final = struct.Struct("<BQQQ")
+_ENDING: Final = 512
+"""More than the end of the data, statistics, offsets, footer and the index of one chunk [bytes]."""
+_ENDING_OF_CHANNEL: Final = 20
+"""Size of a channel in statistics and in the index of a chunk [bytes]."""
 
 
 class Rows(NamedTuple):
@@ -141,7 +149,9 @@ class McapFile:
         self._channels: list[Channel] = []
         self._metadata: list[MetadataIndex] = []
         self._attachments: list[AttachmentIndex] = []
-        self._chunks: list[ChunkIndex] = []
+        self._chunks: list[bytes] = []  # index records: the library takes eight times as long
+        self._times: list[tuple[int, int]] = []  # least and largest of each chunk
+        self._summary_size = 0  # of all but what _ENDING includes
         self._counts: Counter[int] = Counter()
         self._chunk = _Chunk()
         self._waiting: deque[Future[None]] = deque()
@@ -171,13 +181,15 @@ class McapFile:
             self._schemas.append(what)
         else:
             self._channels.append(what)
-        self._chunk.append(_bytes(what))
+        self._chunk.append(record := _bytes(what))
+        self._summary_size += len(record)
 
     def add_metadata(self, name: str, entries: Mapping[str, str]) -> None:
         """Write a metadata record after the completed chunks."""
         self._drain(0)
         record = _bytes(Metadata(name, dict(entries)))
         self._metadata.append(MetadataIndex(offset=self._at, length=len(record), name=name))
+        self._summary_size += len(_bytes(self._metadata[-1]))
         self._emit(record)
 
     def add_attachment(self, record: bytes, index: AttachmentIndex) -> None:
@@ -185,6 +197,7 @@ class McapFile:
         self.flush()
         index.offset, index.length = self._at, len(record)
         self._attachments.append(index)
+        self._summary_size += len(_bytes(index))
         self._emit(record)
 
     def add_chunk(self, record: bytes, places: NDArray[np.void], like: Chunk) -> None:
@@ -249,6 +262,11 @@ class McapFile:
         return self._at
 
     @property
+    def ending(self) -> int:
+        """Most bytes that :meth:`finish` will write once the next chunk is written."""
+        return self._summary_size + _ENDING + _ENDING_OF_CHANNEL * len(self._channels)
+
+    @property
     def messages(self) -> int:
         """Number of messages written to the stream."""
         return self._counts.total()
@@ -272,8 +290,7 @@ class McapFile:
         self._drain(0)
         self._emit(_bytes(DataEnd(self._crc)))
         start, summary, offsets = self._at, b"", b""
-        for opcode, records in self._summary().items():
-            group = b"".join(map(_bytes, records))
+        for opcode, group in self._summary().items():
             if group:
                 offsets += _bytes(SummaryOffset(opcode, start + len(summary), len(group)))
                 summary += group
@@ -282,27 +299,25 @@ class McapFile:
         crc = zlib.crc32(_FOOTER.pack(Opcode.FOOTER, 20, *places), zlib.crc32(summary))
         self._emit(summary + _bytes(Footer(*places, crc)) + MAGIC)
 
-    def _summary(self) -> dict[Opcode, Sequence[McapRecord]]:
-        starts = [chunk.message_start_time for chunk in self._chunks]
-        ends = [chunk.message_end_time for chunk in self._chunks]
+    def _summary(self) -> dict[Opcode, bytes]:
         statistics = Statistics(
             attachment_count=len(self._attachments),
             channel_count=len(self._channels),
             channel_message_counts=dict(self._counts),
             chunk_count=len(self._chunks),
             message_count=self._counts.total(),
-            message_start_time=min(starts, default=0),
-            message_end_time=max(ends, default=0),
+            message_start_time=min((first for first, _ in self._times), default=0),
+            message_end_time=max((last for _, last in self._times), default=0),
             metadata_count=len(self._metadata),
             schema_count=len(self._schemas),
         )
         return {
-            Opcode.SCHEMA: self._schemas,
-            Opcode.CHANNEL: self._channels,
-            Opcode.STATISTICS: [statistics],
-            Opcode.CHUNK_INDEX: self._chunks,
-            Opcode.ATTACHMENT_INDEX: self._attachments,
-            Opcode.METADATA_INDEX: self._metadata,
+            Opcode.SCHEMA: _bytes(*self._schemas),
+            Opcode.CHANNEL: _bytes(*self._channels),
+            Opcode.STATISTICS: _bytes(statistics),
+            Opcode.CHUNK_INDEX: b"".join(self._chunks),
+            Opcode.ATTACHMENT_INDEX: _bytes(*self._attachments),
+            Opcode.METADATA_INDEX: _bytes(*self._metadata),
         }
 
     def _close_full(self) -> None:
@@ -342,10 +357,11 @@ class McapFile:
         start, behind = self._at, self._at + len(record)
         pieces, indexes, end = [record], {}, behind
         counts = np.bincount(places["channel"])
-        ends = np.cumsum(counts).tolist()
-        entries = places["entry"][np.argsort(places["channel"], kind="stable")]
-        for channel in np.flatnonzero(counts).tolist():
-            own = entries[ends[channel - 1] : ends[channel]].tobytes()
+        ends, entries = np.cumsum(counts), places["entry"]
+        if counts[-1] < len(places):  # several channels
+            entries = entries[np.argsort(places["channel"], kind="stable")]
+        for channel in counts.nonzero()[0].tolist():
+            own = entries[ends[channel] - counts[channel] : ends[channel]].tobytes()
             indexes[channel] = end
             head = _INDEX_HEAD.pack(Opcode.MESSAGE_INDEX, 6 + len(own), channel, len(own))
             pieces += [head, own]
@@ -353,19 +369,19 @@ class McapFile:
         # In one call, so that a full disk leaves complete records and correct counts.
         self._emit(b"".join(pieces))
         self._counts.update({channel: int(counts[channel]) for channel in indexes})
-        self._chunks.append(
-            ChunkIndex(
-                chunk_length=behind - start,
-                chunk_start_offset=start,
-                compression=like.compression,
-                compressed_size=len(like.data),
-                message_end_time=int(places["entry"][:, 0].max()),
-                message_index_length=self._at - behind,
-                message_index_offsets=indexes,
-                message_start_time=int(places["entry"][:, 0].min()),
-                uncompressed_size=like.uncompressed_size,
-            )
+        first, last = int(places["entry"][:, 0].min()), int(places["entry"][:, 0].max())
+        self._times.append((first, last))
+        offsets = b"".join(starmap(_INDEX_OFFSET.pack, indexes.items()))
+        packing = like.compression.encode()
+        content = (
+            _INDEX_START.pack(first, last, start, behind - start, len(offsets))
+            + offsets
+            + _INDEX_MIDDLE.pack(self._at - behind, len(packing))
+            + packing
+            + _INDEX_END.pack(len(like.data), like.uncompressed_size)
         )
+        self._chunks.append(RECORD.pack(Opcode.CHUNK_INDEX, len(content)) + content)
+        self._summary_size += len(self._chunks[-1])
 
     def _emit(self, data: bytes) -> None:
         self._stream.write(data)
@@ -383,10 +399,11 @@ class Here(Executor):
         return done
 
 
-def _bytes(record: McapRecord) -> bytes:
-    """Return the bytes of a record, encoded by the library."""
+def _bytes(*records: McapRecord) -> bytes:
+    """Return the bytes of records, encoded by the library."""
     builder = RecordBuilder()
-    record.write(builder)
+    for record in records:
+        record.write(builder)
     return bytes(builder.end())  # type: ignore[no-untyped-call]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import numpy as np
 from mcap.records import AttachmentIndex, Channel, Chunk, Schema
@@ -12,7 +12,7 @@ from mcap.records import AttachmentIndex, Channel, Chunk, Schema
 from strapdown._version import __version__
 from strapdown.errors import ChecksumError, FormatError
 from strapdown.formats.mcap.bulk import PLACE, Here, McapFile
-from strapdown.formats.mcap.records import RECORD, Fields, Opcode
+from strapdown.formats.mcap.records import CHUNK_HEAD, RECORD, Fields, Opcode, runs
 from strapdown.formats.mcap.scan import MESSAGE_HEAD, McapScan
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["McapCopy"]
 
-_LOG_TIME = np.arange(6, 14)
-"""Bytes of a message that contain its log time."""
+_LOG_TIME: Final = 6
+"""Offset of the log time in a message [bytes]."""
 
 
 class McapCopy(McapScan):
@@ -49,7 +49,8 @@ class McapCopy(McapScan):
         self._definitions: dict[tuple[int, int], Schema | Channel] = {}
         self._written: set[tuple[int, int]] = set()
         self._data = b""
-        self._found = np.empty(0, PLACE)
+        self._knows_all = True
+        self._found: NDArray[np.void] = np.empty(0, PLACE)
 
     def finish(self, account: tuple[str, Mapping[str, str]]) -> None:
         """Write the report of the copy, as a metadata record, and the summary."""
@@ -75,9 +76,7 @@ class McapCopy(McapScan):
         if opcode == Opcode.HEADER and self._made is None:
             self._made = self._begin(Fields(content).text())
         elif opcode == Opcode.MESSAGE:
-            places = self._found.copy()
-            places["entry"][:, 1] = 0
-            self._copy_messages(head + content, places)
+            self._copy_messages()
         elif opcode == Opcode.METADATA:
             self._file.add_metadata(*self.metadata[-1])
         elif opcode == Opcode.ATTACHMENT:
@@ -85,38 +84,41 @@ class McapCopy(McapScan):
 
     def _take_chunk(self, head: bytes, content: bytes, end: int) -> None:
         super()._take_chunk(head, content, end)
-        places = self._found
-        if not len(places):
+        if not len(self._found):
             return
-        if np.isin(places["channel"], list(self.channels)).all():
+        if self._knows_all:
             fields = Fields(content)
-            start, stop, size, crc = (fields.number(width) for width in (8, 8, 8, 4))
+            start, stop, size, crc = CHUNK_HEAD.unpack(fields.take(CHUNK_HEAD.size))
             like = Chunk(fields.text(), fields.take(fields.number(8)), stop, start, crc, size)
-            self._file.add_chunk(head + content, places, like)
+            self._file.add_chunk(head + content, self._found, like)
         else:
-            self._copy_messages(self._data, places)
+            self._copy_messages()
 
-    def _take_messages(self, data: bytes, records: Iterable[tuple[int, int, int]]) -> None:
+    def _take_messages(self, data: bytes, _records: Iterable[tuple[int, int, int]]) -> None:
         """Store the places of messages instead of their payloads: all, or none."""
-        starts = []
-        message = int(Opcode.MESSAGE)
-        for opcode, start, stop in records:
-            if opcode == message:
-                if stop - start < MESSAGE_HEAD:
-                    raise FormatError(f"expected a message, got {stop - start} bytes")
-                starts.append(start)
+        starts: list[int] = []
+        for opcode, start, stride, count in runs(data):
+            length = stride - RECORD.size
+            if opcode == Opcode.MESSAGE:
+                if length < MESSAGE_HEAD:
+                    raise FormatError(f"expected a message, got {length} bytes")
+                starts += range(start, start + count * stride, stride)
             elif opcode in {Opcode.SCHEMA, Opcode.CHANNEL}:
-                self._define(opcode, Fields(data[start:stop]))
+                for at in range(start, start + count * stride, stride):
+                    self._define(opcode, Fields(data[at : at + length]))
         places = _places_of(data, np.array(starts, np.int64))
         counted: Counter[int] = Counter()
         for number, count in enumerate(np.bincount(places["channel"]).tolist()):
-            counted[self._same.get(number, -1)] += count
-        self._deliver({}, +counted)
+            if count:
+                counted[self._same.get(number, -1)] += count
+        self._knows_all = -1 not in counted
+        self._deliver({}, counted)
         self._data, self._found = data, places
 
-    def _copy_messages(self, data: bytes, places: NDArray[np.void]) -> None:
+    def _copy_messages(self) -> None:
         """Copy the messages of known channels one by one."""
-        for number, (log_ns, at) in places.tolist():
+        data = self._data
+        for number, (log_ns, at) in self._found.tolist():
             if number in self.channels:
                 _, length = RECORD.unpack_from(data, at)
                 self._file.add_record(number, log_ns, data[at : at + RECORD.size + length])
@@ -163,8 +165,15 @@ def _attachment(content: bytes) -> AttachmentIndex:
 
 def _places_of(data: bytes, starts: IntArray) -> NDArray[np.void]:
     """Return the places of messages whose content begins at ``starts``."""
-    raw, places = np.frombuffer(data, np.uint8), np.empty(len(starts), PLACE)
-    places["channel"] = raw[starts] | raw[starts + 1].astype(np.uint16) << 8
-    places["entry"][:, 0] = raw[starts[:, None] + _LOG_TIME].view("<u8")[:, 0]
+    places = np.empty(len(starts), PLACE)
+    places["channel"] = _numbers_at(data, "<u2", starts)
+    places["entry"][:, 0] = _numbers_at(data, "<u8", starts + _LOG_TIME)
     places["entry"][:, 1] = starts - RECORD.size
     return places
+
+
+def _numbers_at(data: bytes, dtype: str, offsets: IntArray) -> IntArray:
+    """Return the numbers at offsets of any alignment, none of them beyond the end."""
+    size = max(len(data) - np.dtype(dtype).itemsize + 1, 0)
+    numbers: IntArray = np.ndarray((size,), dtype, data, strides=(1,))[offsets]
+    return numbers

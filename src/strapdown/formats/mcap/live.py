@@ -7,8 +7,8 @@ synchronised with the disk, so that a failure of the machine loses about a secon
 channels precede the first message. The summary is written at the end; without it the file can still
 be read from start to end.
 
-A file is locked while it is written, is never truncated, and keeps its name. On a full disk the
-written part stays intact, and gets its summary if space permits.
+A file is locked while it is written, is never truncated, and keeps its name. Space for the summary
+is reserved beyond its end, so that a full disk leaves a complete file.
 """
 
 from __future__ import annotations

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
+import math
 import os
+import resource
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple, cast
 
 from strapdown._version import __version__
 from strapdown.formats.mcap.messages import channel_encoding, channel_metadata, schema_of
@@ -17,6 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["Definition", "LivePart", "is_being_written"]
+
+
+_KEEP_SIZE: Final = 1
+"""FALLOC_FL_KEEP_SIZE of ``<linux/falloc.h>``."""
+_STEP: Final = 2**18
+"""Space that is allocated at once, if there is as much [bytes]."""
 
 
 class Definition(NamedTuple):
@@ -37,8 +46,49 @@ def is_being_written(path: Path) -> bool:
     return False
 
 
+class _Room:
+    """Disk space that is allocated beyond the end of a file.
+
+    Space is not allocated on file systems that cannot do so, such as FAT or NFS before 4.2.
+
+    Parameters
+    ----------
+    handle : int
+        Of the open file.
+    """
+
+    def __init__(self, handle: int) -> None:
+        self._handle = handle
+        self._end: float = 0
+
+    def reach(self, end: int) -> None:
+        """Allocate up to an offset; raise OSError where disk, quota or a limit is exceeded."""
+        limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        if limit != resource.RLIM_INFINITY and end > limit:
+            raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+        if end > self._end:
+            try:
+                self._allocate(end + _STEP)
+            except OSError:
+                self._allocate(end)
+
+    def _allocate(self, end: int) -> None:
+        start, libc = int(self._end), ctypes.CDLL(None, use_errno=True)
+        span = ctypes.c_int64(start), ctypes.c_int64(end - start)
+        while libc.fallocate(self._handle, _KEEP_SIZE, *span):
+            if (code := ctypes.get_errno()) in {errno.EOPNOTSUPP, errno.ENOSYS}:
+                self._end = math.inf
+                return
+            if code != errno.EINTR:
+                raise OSError(code, os.strerror(code))
+        self._end = end
+
+
 class LivePart:
-    """One file and its output stream."""
+    """One file and its output stream.
+
+    Nothing is written that leaves no room for the summary: so a full disk leaves a complete file.
+    """
 
     def __init__(self, path: Path, metadata: Mapping[str, str]) -> None:
         from strapdown.formats.mcap.bulk import Here, McapFile  # noqa: PLC0415 (it needs mcap)
@@ -49,11 +99,14 @@ class LivePart:
         self._began = monotonic()
         self._whole: int | None = None
         """Size of the complete file so far, set once finishing begins."""
+        self._room: _Room | None = None
+        """For the summary, until it is written."""
         self.handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             library = f"strapdown/{__version__}"
             self.file = McapFile(cast("BinaryIO", self), Here(), profile="ros2", library=library)
+            self._room = _Room(self.handle)
             self.file.add_metadata("strapdown", metadata)
         except OSError as error:
             os.close(self.handle)
@@ -61,7 +114,9 @@ class LivePart:
             raise OSError(error.errno, error.strerror, str(path)) from None
 
     def write(self, data: bytes) -> int:
-        """Write all bytes to the operating system."""
+        """Write all bytes to the operating system, or none where the summary would not fit."""
+        if self._room is not None:
+            self._room.reach(self.file.size + len(data) + self.file.ending)
         left = memoryview(data)
         while left:
             left = left[os.write(self.handle, left) :]
@@ -101,8 +156,9 @@ class LivePart:
     def finish(self) -> None:
         """Write the summary, and synchronise with the disk."""
         self.file.flush()
-        self._whole = self.file.size
+        self._whole, self._room = self.file.size, None
         self.file.finish()
+        os.ftruncate(self.handle, self.file.size)  # which frees the rest of the room
         os.fsync(self.handle)
         self._whole = self.file.size
 
@@ -126,5 +182,6 @@ class LivePart:
 
     def _cut(self, size: int) -> None:
         """Remove the written part of a record that did not fit."""
-        os.ftruncate(self.handle, size)
+        if os.fstat(self.handle).st_size > size:  # else it would free the room for the summary
+            os.ftruncate(self.handle, size)
         os.lseek(self.handle, size, os.SEEK_SET)

@@ -14,7 +14,10 @@ import re
 import struct
 import zlib
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from threading import local
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
 
 from strapdown.errors import ChecksumError, FormatError, UnsupportedError
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "CHUNK_HEAD",
     "CHUNK_START",
     "CHUNK_START_SIZE",
     "MAGIC",
@@ -33,6 +37,7 @@ __all__ = [
     "Schema",
     "chunk_length",
     "name_of",
+    "runs",
     "split",
     "unpack_chunk",
 ]
@@ -44,12 +49,16 @@ MAX_CHUNK: Final = 256 * 2**20
 MAX_RATIO: Final = 1000
 """Largest ratio of decompressed to compressed size."""
 
+CHUNK_HEAD: Final = struct.Struct("<QQQI")
+"""Start and end time of a chunk, its unpacked size and its checksum."""
 CHUNK_START: Final = re.compile(
     rb"\x06(?=.{36}(?:\x04\0\0\0zstd|\x03\0\0\0lz4|\0\0\0\0))", re.DOTALL
 )
 """Pattern by which a search after damage finds a chunk record."""
 CHUNK_START_SIZE: Final = RECORD.size + 28 + 4 + 32 + 8
 """Bytes that :func:`chunk_length` uses; the name of a compression has at most 32."""
+_OF_THREAD: Final[Any] = local()
+"""The decompressor of each thread; to make one takes ten times as long as a small chunk."""
 
 
 class Opcode(IntEnum):
@@ -150,6 +159,26 @@ def split(data: bytes) -> Iterator[tuple[int, int, int]]:
     start, stop : int
         Range of its content.
     """
+    for opcode, start, stride, count in runs(data):
+        stop = start + stride - RECORD.size
+        for at in range(0, count * stride, stride):
+            yield opcode, start + at, stop + at
+
+
+def runs(data: bytes) -> Iterator[tuple[int, int, int, int]]:
+    """Split a chunk into runs of records of one kind and one length.
+
+    Yields
+    ------
+    opcode : int
+        Kind of the records.
+    start : int
+        Where the content of the first begins.
+    stride : int
+        From one to the next [bytes].
+    count : int
+        Number of records; the next run may have the same kind and length.
+    """
     at, size = 0, len(data)
     while at < size:
         start = at + RECORD.size
@@ -158,13 +187,31 @@ def split(data: bytes) -> Iterator[tuple[int, int, int]]:
         opcode, length = RECORD.unpack_from(data, at)
         if opcode == 0:
             raise FormatError("expected a record, got zeros in a chunk")
-        at = start + length
-        if at > size:
+        stride = RECORD.size + length
+        if at + stride > size:
             raise FormatError(
                 f"expected a {name_of(opcode)} record within its chunk, got one that is "
-                f"{at - size} bytes too long"
+                f"{at + stride - size} bytes too long"
             )
-        yield opcode, start, at
+        has_next = data.startswith(data[at:start], at + stride)
+        count = _repeats(data, at, stride) if has_next else 1
+        yield opcode, start, stride, count
+        at += count * stride
+
+
+def _repeats(data: bytes, at: int, stride: int) -> int:
+    """Count the complete records from ``at`` on that begin with the same bytes as the first."""
+    most = (len(data) - at) // stride
+    heads = np.ndarray((most, RECORD.size), np.uint8, data, at, (stride, 1))
+    count, ahead = 1, 64
+    while count < most:
+        differ = (heads[count : count + ahead] != heads[0]).any(axis=1)
+        equal: int = differ.tobytes().find(1)
+        if equal >= 0:
+            return count + equal
+        count += len(differ)
+        ahead *= 4  # never much more than the run, so that many short ones stay cheap
+    return count
 
 
 def chunk_length(head: bytes) -> int | None:
@@ -194,8 +241,8 @@ def unpack_chunk(content: bytes) -> bytes:
         this is checked before memory is allocated.
     """
     fields = Fields(content)
-    fields.take(16)
-    size, crc, packing = fields.number(8), fields.number(4), fields.text()
+    _, _, size, crc = CHUNK_HEAD.unpack(fields.take(CHUNK_HEAD.size))
+    packing = fields.text()
     packed = fields.take(fields.number(8))
     if size > min(MAX_CHUNK, MAX_RATIO * len(packed)):
         raise UnsupportedError(
@@ -223,13 +270,16 @@ def _unpack(packed: bytes, packing: str, size: int) -> bytes:
 def _unpack_zstd(packed: bytes, size: int) -> bytes:
     import zstandard  # noqa: PLC0415 (only packed files need it)
 
+    if not hasattr(_OF_THREAD, "zstd"):
+        _OF_THREAD.zstd = zstandard.ZstdDecompressor()
     try:
         claimed = zstandard.frame_content_size(packed)  # the library allocates this size
         if claimed not in {-1, size}:
             raise ChecksumError(f"expected a zstd frame of {size} bytes, got one of {claimed}")
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
+        data: bytes = _OF_THREAD.zstd.decompress(packed, max_output_size=size)
     except zstandard.ZstdError as error:
         raise ChecksumError(f"expected a chunk in zstd, got damage ({error})") from error
+    return data
 
 
 def _unpack_lz4(packed: bytes, size: int) -> bytes:

@@ -44,6 +44,8 @@ MESSAGE_HEAD: Final = 22
 """Size of channel, sequence, log time and publish time before the payload [bytes]."""
 _TAIL: Final = RECORD.size + 20 + len(MAGIC)
 """Size of footer and magic [bytes]."""
+_BUFFER: Final = 2**18
+"""Bytes that are read at once, several small chunks."""
 _PASSED_OVER: Final = {
     Opcode.CHUNK_INDEX,
     Opcode.ATTACHMENT,
@@ -136,7 +138,7 @@ class McapScan:
             The file violates the specification otherwise. In salvage, only where it does not begin
             like MCAP.
         """
-        with self._path.open("rb") as stream:
+        with self._path.open("rb", _BUFFER) as stream:
             self._stream: BinaryIO = stream
             self._size = os.fstat(stream.fileno()).st_size
             self._start()
@@ -231,7 +233,7 @@ class McapScan:
         elif opcode == Opcode.MESSAGE:
             if self._chunked or self._data_ended is not None:
                 raise FormatError("expected messages in chunks, as before, got one outside")
-            self._take_messages(content, [(opcode, 0, len(content))])
+            self._take_messages(head + content, [(opcode, len(head), len(head) + len(content))])
             self._search_from = end
         elif opcode == Opcode.MESSAGE_INDEX:
             self._take_index(content)

@@ -17,6 +17,7 @@ Nothing in horus wakes a receiver: waiting is polling.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import threading
@@ -51,6 +52,11 @@ BATCH = 4096
 """Messages received at once, so that a burst does not hold a lock for long."""
 PATIENCE = 4
 """Share of a topic's slots that is filled before messages are fetched while tending."""
+FAST_S = 100e-6
+"""Mean interval of messages below which they are fetched in bulk: looking for each one of them
+would take longer than the message [s]."""
+SHARE = 8
+"""Share of a topic's slots that may fill between two looks at a fast topic."""
 SCAN_S = 0.25
 """Validity of a scan of the processes of this host [s]."""
 
@@ -129,7 +135,9 @@ class HorusLink(Link):
         self._missed = self._dropped = 0  # as the handles count
         self._gap = self._own_gap = 0  # missed since the last settlement, and of those our own
         self._lost = 0  # of others, to be reported to the sink
-        self._heard_s = 0.0
+        self._heard_s = self._collected_s = 0.0
+        self._interval_s = math.inf  # mean, of the messages that came last
+        self._slots = channel.capacity
         self._seq = 0
         self._sent = False
         self._publisher = f"horus-{os.getpid()}-{time.time_ns():x}"
@@ -153,7 +161,8 @@ class HorusLink(Link):
         self._receiver: Any = handle()
         self._sender: Any = handle()
         self._second: Any = handle()
-        self._take(self._receiver.recv())
+        if (first := self._receiver.recv()) is not None:
+            self._take(first)
         thread = threading.Thread(target=self._second.recv)  # which makes it a subscriber
         thread.start()
         thread.join()
@@ -184,10 +193,13 @@ class HorusLink(Link):
                 self._sink.deliver(arrivals)
 
     def wait(self, timeout_s: float) -> None:
-        """Poll, at intervals that grow as long as no message comes."""
+        """Poll, at intervals that grow as long as no message comes, or where many come at once."""
         until = time.monotonic() + timeout_s
         while not self._has_news() and (left := until - (now := time.monotonic())) > 0.0:
-            pause = min(max((now - self._heard_s) / 4.0, FIRST_PAUSE_S), LONGEST_PAUSE_S)
+            pause = (now - self._heard_s) / 4.0
+            if self._interval_s < FAST_S:
+                pause = max(pause, self._interval_s * self._slots / SHARE)
+            pause = min(max(pause, FIRST_PAUSE_S), LONGEST_PAUSE_S)
             if self._bell.acquire(timeout=min(pause, left)):
                 return
 
@@ -234,26 +246,28 @@ class HorusLink(Link):
 
     def _collect(self) -> None:
         """Take in what has come; needs the lock."""
-        receiver = self._receiver
+        receiver, waiting = self._receiver, len(self._inbox)
         for _ in range(BATCH if receiver is not None else 0):
             message = receiver.recv()
+            grown = self._missed_more()
             if message is not None:
                 self._take(message)
-                continue
-            if not self._missed_more():  # all are received, none was skipped
+            elif not grown:  # all are received, none was skipped
                 self._account()
-                return
+                break
+        if (fresh := len(self._inbox) - waiting) > 0:
+            now = time.monotonic()
+            self._interval_s = (now - self._collected_s) / fresh
+            self._collected_s = now
 
     def _take(self, message: Any) -> None:  # noqa: ANN401 (a class of horus)
         """Store a message in the inbox, unless it was sent from here."""
-        if message is None:
-            return
         payload = self._from_horus(message)
         unheard = self._unheard
         if unheard and payload == unheard[0]:
             unheard.popleft()
             return
-        if payload in unheard and (self._missed_more() or self._gap):  # those before it, too
+        if payload in unheard and self._gap:  # those before it were missed, too
             while unheard.popleft() != payload:
                 self._own_gap += 1
             return
@@ -262,10 +276,14 @@ class HorusLink(Link):
         self._inbox.append(arrival)
 
     def _missed_more(self) -> bool:
-        """Look what the receiving handle has missed, and return whether that has grown."""
+        """Look what the receiving handle has missed, and return whether that has grown.
+
+        Messages are numbered here, so that a gap in the numbers shows where some are missing.
+        """
         missed = self._receiver.missed_count()
         grown = missed - self._missed
         self._gap += grown
+        self._seq += grown
         self._missed = missed
         return bool(grown)
 
