@@ -99,8 +99,9 @@ def in_blocks(monkeypatch):
 
 
 CASES = [
-    *((verb, order, ".mcap") for verb in VERBS for order in ORDERS),
-    *((verb, "out of order", ending) for verb in ("fuse", "convert") for ending in ENDINGS[1:]),
+    *((verb, "in order", ".mcap") for verb in ("detect", "allan")),
+    *((verb, "out of order", ending) for verb in ("fuse", "convert") for ending in ENDINGS),
+    ("detect", "out of order", ".mcap"),
 ]
 
 
@@ -162,8 +163,10 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("ending", [".mcap", ".npz"])
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [*((name, ".mcap") for name in OPTIONS), *((name, ".npz") for name in list(OPTIONS)[:3])],
+)
 def test_options_of_convert_give_the_same_bits_in_blocks(request, name, ending, tmp_path):
     files.write(tmp_path / f"a{ending}", several())
 
@@ -175,7 +178,9 @@ def test_options_of_convert_give_the_same_bits_in_blocks(request, name, ending, 
         done = CliRunner().invoke(app, ["convert", path, *arguments, "--json", "--force"])
         assert done.exit_code in {0, 3}, done.output
         (written,) = out.parent.iterdir()
-        return done.exit_code, done.stdout, written.read_bytes()
+        is_dated = written.suffix == ".npz"  # by the clock, as zip archives are
+        content = files.open(written) if is_dated else written.read_bytes()
+        return done.exit_code, done.stdout, content
 
     whole = converted()
     request.getfixturevalue("in_blocks")

@@ -72,7 +72,7 @@ def run(verb, path, out):
     return done.exit_code, done.output
 
 
-CASES = [(verb, ".mcap") for verb in VERBS] + [("fuse", ending) for ending in ENDINGS[1:]]
+CASES = [(verb, ".mcap") for verb in VERBS] + [("detect", ending) for ending in ENDINGS[1:]]
 
 
 @pytest.mark.parametrize(("verb", "ending"), CASES)

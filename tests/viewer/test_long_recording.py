@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from itertools import pairwise
 from threading import Event
 
 import numpy as np
 import pytest
 
+from strapdown import formats
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS
 from strapdown.formats import ReadReport, Recording
+from strapdown.formats import files as entry
+from strapdown.formats.mcap.scan import McapScan
 from strapdown.series import ImuSeries
 from strapdown.simulation import simulate
 from strapdown.viewer import LongRecordingSource, RecordingSource, ViewModel
@@ -183,3 +187,17 @@ def test_a_span_that_memory_should_not_hold_is_refused(recording, monkeypatch):
         source.series_within(source.span())
     with pytest.raises(ValueRangeError, match="calibrate"):
         source.apply(None)
+
+
+def test_messages_are_shown_from_blocks(tmp_path, monkeypatch):
+    vectors = np.random.default_rng(1).standard_normal((2, 5000, 3))
+    series = ImuSeries(np.arange(5000) * 1_000_000, *vectors)
+    formats.write(tmp_path / "a.mcap", series)
+    monkeypatch.setattr(entry, "_BLOCKWISE", 0)
+    monkeypatch.setattr(McapScan, "batch_bytes", 100_000)
+    opening = partial(formats.open_blocks, tmp_path / "a.mcap")
+    source = LongRecordingSource(opening, name="run")
+    source.wait()
+    shown = source.series_within(source.span())
+    assert shown == series
+    assert source.report.messages == 5000
