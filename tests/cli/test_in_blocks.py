@@ -135,3 +135,58 @@ def test_a_clock_that_jumps_back_is_fused_as_a_whole(request, tmp_path):
     *part, told = run("fuse", tmp_path / "a.mcap", tmp_path / "out" / "a")
     assert part == whole
     assert "reading the whole recording into memory: stamps go back" in told
+
+
+def several():
+    """Return two IMUs and a track with velocities."""
+    series = imu()
+    q = quaternion.from_rotation_vector(1e-3 * np.arange(ROWS)[:, None] * [0.0, 0.0, 1.0])
+    track = Trajectory(series.t_ns, q, position_world=q[:, :3], velocity_world=q[:, 1:])
+    return Recording(
+        imu={"a/data": series, "b/data": series[::2].replace(magnetic_field=None)},
+        trajectories={"truth": track[::3]},
+        history=("made",),
+    )
+
+
+OPTIONS = {
+    "all topics": ["{out}.mcap"],
+    "to a bag": ["{out}.bag"],
+    "to npz": ["{out}.npz"],
+    "one topic": ["{out}.csv", "--topic", "b/data"],
+    "the longest topic": ["{out}.csv"],
+    "with attitude": ["{out}.mcap", "--topic", "b/data", "--attitude", "truth"],
+    "decimated": ["{out}.mcap", "--decimate", "4"],
+    "other axes": ["{out}.csv", "--topic", "a/data", "--frame", "NED/FRD"],
+    "a part": ["{out}.mcap", "--from", "2", "--until", "6.5"],
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("ending", [".mcap", ".npz"])
+def test_options_of_convert_give_the_same_bits_in_blocks(request, name, ending, tmp_path):
+    files.write(tmp_path / f"a{ending}", several())
+
+    def converted():
+        out = tmp_path / "out" / "a"
+        out.parent.mkdir(exist_ok=True)
+        arguments = [each.format(out=out) for each in OPTIONS[name]]
+        path = str(tmp_path / f"a{ending}")
+        done = CliRunner().invoke(app, ["convert", path, *arguments, "--json", "--force"])
+        assert done.exit_code in {0, 3}, done.output
+        (written,) = out.parent.iterdir()
+        return done.exit_code, done.stdout, written.read_bytes()
+
+    whole = converted()
+    request.getfixturevalue("in_blocks")
+    assert converted() == whole
+
+
+@pytest.mark.parametrize("verb", ["fuse", "detect"])
+def test_a_part_of_a_long_recording_is_that_of_the_whole(request, verb, tmp_path):
+    files.write(tmp_path / "a.mcap", Recording(imu={"imu": imu()}))
+    cut = ["--from", "1.5", "--until", "7"]
+    VERBS["part"] = [*VERBS[verb], *cut]
+    whole = run("part", tmp_path / "a.mcap", tmp_path / "out" / "a")
+    request.getfixturevalue("in_blocks")
+    assert run("part", tmp_path / "a.mcap", tmp_path / "out" / "a") == whole

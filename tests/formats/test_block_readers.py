@@ -199,3 +199,17 @@ def test_short_files_are_one_block(tmp_path, monkeypatch):
     files.write(tmp_path / "a.mcap", imu(100, 1))
     with files.open_blocks(tmp_path / "a.mcap") as blocks:
         assert len(list(blocks)) == 1
+
+
+@pytest.mark.parametrize("block_bytes", [30_000, 1_000_000])
+def test_the_blocks_of_a_flight_have_its_field_and_its_notes(data_dir, block_bytes):
+    path = data_dir / "px4" / "ulog" / "sample.ulg"
+    whole = files.open(path, on_error="salvage")
+    blocks = ulog_reader.UlogBlocks(path, salvage=True, block_bytes=block_bytes)
+    found, count = joined(blocks)
+    assert count > 2
+    assert found == {(h, name): each for h, name, each in topics(whole) if len(each)}
+    assert np.isfinite(found["imu", "sensor_combined"].magnetic_field).any()
+    assert blocks.report.notes == whole.report.notes
+    assert blocks.report.messages == whole.report.messages
+    assert blocks.report.skipped == whole.report.skipped

@@ -271,3 +271,58 @@ def test_waits_flushes_and_new_messages_do_not_depend_on_the_wall_clock(tmp_path
     assert size > 40 * 20
     assert early > -0.01
     assert late < 0.3  # this machine may be busy
+
+
+# An hour at 1 kHz, as fast as it goes
+
+SOAK = """
+import sys
+from strapdown.bridges.live import LiveOptions, Recorder
+from strapdown.estimation import MadgwickFilter
+from strapdown.messages import Imu
+from strapdown.transport import Topic
+
+def memory():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+messages, path = int(sys.argv[1]), sys.argv[2]
+options = LiveOptions(split_bytes=2_000_000, min_free_bytes=0)
+filtering, seen = MadgwickFilter(compiled=False), []
+with (
+    Topic(Imu, name="imu", backend="local", reliability="reliable") as topic,
+    Topic(Imu, name="imu", backend="local", reliability="reliable") as heard,
+    Recorder(path, [heard], options=options) as recorder,
+    Topic(Imu, name="imu", backend="local", reliability="reliable") as sender,
+):
+    for number in range(messages):
+        sender.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1, number * 1_000_000))
+        message = topic.recv()
+        if number % 10 == 0:
+            filtering.update(message.timestamp_ns, (0.0, 0.0, 0.1), (0.0, 0.0, 9.81))
+        if number % (messages // 20) == 0:
+            seen.append(memory())
+            for old in recorder.report().files[:-1]:  # a disk holds less than an hour of them
+                old.unlink(missing_ok=True)
+print(recorder.report().messages["imu"], recorder.report().lost, *seen, sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        pytest.param(200_000, marks=pytest.mark.slow),
+        pytest.param(3_600_000, marks=pytest.mark.long),
+    ],
+)
+def test_memory_does_not_grow_with_the_messages_of_an_hour(tmp_path, messages):
+    done = subprocess.run(
+        [sys.executable, "-c", SOAK, str(messages), str(tmp_path / "run.mcap")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    count, lost, *sizes = done.stdout.splitlines()
+    assert (int(count), lost) == (messages, "()")
+    settled = list(map(int, sizes))[4:]
+    assert max(settled[-4:]) - max(settled[:4]) < 2**20

@@ -209,7 +209,7 @@ def test_a_program_that_does_not_end_is_ended(evaluate, language, body):
     ("language", "body"),
     [
         ("javascript", "%< let a = []; for (;;) a.push(new Uint8Array(5e7)); >%"),
-        ("lua", "%{ t = {} while true do t[#t + 1] = string.rep('a', 1e7) end }%"),
+        ("lua", "%{ t = {} while true do t[#t + 1] = string.rep(('a'):rep(1000), 1e4) end }%"),
     ],
 )
 def test_a_program_that_fills_the_memory_is_ended(language, body):
@@ -249,7 +249,7 @@ def test_the_process_of_the_programs_can_open_nothing():
         "open('/etc/hostname')"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, "lua"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, "1", "lua"], capture_output=True, text=True, check=False
     )
     assert "Too many open files" in done.stderr
 

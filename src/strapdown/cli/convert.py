@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 
 import strapdown.formats as files
@@ -32,8 +33,10 @@ from strapdown.cli._streams import DASH, as_file, standard_output
 from strapdown.errors import FormatError, UnknownNameError
 from strapdown.formats._one_table import CsvWriter, TumWriter
 from strapdown.formats._series_headers import topics
+from strapdown.formats.bag.ros1_writer import BagBlocks
 from strapdown.formats.block_reader import NeedsWhole, WholeFile
 from strapdown.formats.files import is_long
+from strapdown.formats.mcap.writer import McapBlocks
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream
 from strapdown.formats.ulog.from_recording import UlogBlockWriter
@@ -295,7 +298,7 @@ def _convert(
                     scan_ulog(as_file(source), salvage=True), shift_us=shift_us, topic=topic
                 )
                 new_log = None
-            _check_table(source, blocks, writer, block)
+            _check_block(source, blocks, writer, block)
             writer.write(block)
             rows.update({name: len(series) for _, name, series in topics(block)})
         if applied is not None:
@@ -316,9 +319,19 @@ def _convert(
     return Outcome(data, [f"topics: {listed}"], lost)
 
 
-def _check_table(source: Path, blocks: BlockReader, writer: BlockWriter, block: Recording) -> None:
-    """Raise NeedsWhole where a table is to hold the longest of several topics."""
-    if not isinstance(writer, CsvWriter | TumWriter) or isinstance(blocks, WholeFile):
+def _check_block(source: Path, blocks: BlockReader, writer: BlockWriter, block: Recording) -> None:
+    """Raise NeedsWhole where the whole would be written otherwise than its blocks.
+
+    A table is to hold the longest of several topics, or messages the magnetic field of rows whose
+    stamps repeat, which is then written in every row.
+    """
+    if isinstance(blocks, WholeFile):
+        return
+    for topic, series in block.imu.items():
+        has_field = series.magnetic_field is not None and isinstance(writer, McapBlocks | BagBlocks)
+        if has_field and len(np.unique(series.t_ns)) < len(series):
+            raise NeedsWhole(f"stamps of {topic} repeat, which has a magnetic field")
+    if not isinstance(writer, CsvWriter | TumWriter):
         return
     several = len(list(topics(block))) > 1 and blocks.report.format != "ulog"
     if several and is_long(as_file(source)):

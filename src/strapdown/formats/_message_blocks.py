@@ -139,23 +139,26 @@ class MessageBlocks:
         """Read the file from its beginning; a block holds the topics that have rows in it."""
         rows, feed, topics = _Rows(self._topics), self._feed, self._topics
         history: tuple[str, ...] | None = None
-        for is_last in (False, True):
-            for _ in feed.into(topics) if not is_last else (None,):
-                content = rows.take(is_last=is_last)
-                if content is None:
-                    continue
+        for _ in feed.into(topics):
+            if (content := rows.take(is_last=False)) is not None:
                 history = feed.history if history is None else history
-                yield Recording(
-                    self._path,
-                    ReadReport(feed.form),
-                    *content,
-                    sensor_combined=rows.combined,
-                    history=history,
-                )
-        if history != feed.history:
+                yield self._block(content, rows)
+        if (content := rows.take(is_last=True)) is not None:
+            yield self._block(content, rows)
+        if history not in {None, feed.history}:
             raise NeedsWhole("the file describes its processing after its first rows")
         rows.account(tell_doubts=not feed.has_checksums)
         self._report = report_of(feed, topics)
+
+    def _block(self, content: Content, rows: _Rows) -> Recording:
+        """Return the rows of a block as a recording."""
+        return Recording(
+            self._path,
+            ReadReport(self._feed.form),
+            *content,
+            sensor_combined=rows.combined,
+            history=self._feed.history,
+        )
 
 
 @dataclass

@@ -326,10 +326,9 @@ class Recorder:
         following: dict[str, int] = {}
         start, begun = 0, time.monotonic()
         while True:
-            got = topic.recv_with_info(0.0 if self._stopping.is_set() else SHORT_S)
-            passed_s = time.monotonic() - begun
+            got, passed_s = topic.recv_with_info(0.0), time.monotonic() - begun
             if got is None:
-                if self._stopping.is_set() or passed_s > JOIN_S:
+                if passed_s > JOIN_S or self._stopping.wait(SHORT_S):
                     followed.begin(retained[start:])
                     break
                 continue

@@ -155,7 +155,7 @@ class BagBlocks:
         names = {topic for _, topic, _ in topics(block)} | _ambiguous(block.imu)
         for _, topic, series in topics(block):
             others = names.union(*(own for name, own in self._own.items() if name != topic))
-            own, _, _ = parts_of(topic, series, others)
+            own, _, _ = parts_of(topic, series, others, begins=topic not in self._own)
             self._own[topic] = {part.topic for part in own}
             parts += own
             self._unheld.add(topic, _unheld(topic, series))

@@ -149,8 +149,9 @@ class McapFile:
         self._channels: list[Channel] = []
         self._metadata: list[MetadataIndex] = []
         self._attachments: list[AttachmentIndex] = []
-        self._chunks: list[bytes] = []  # index records: the library takes eight times as long
-        self._times: list[tuple[int, int]] = []  # least and largest of each chunk
+        self._chunks = bytearray()  # index records: the library takes eight times as long
+        self._chunk_count = 0
+        self._times: tuple[int, int] | None = None  # least and largest
         self._summary_size = 0  # of all but what _ENDING includes
         self._counts: Counter[int] = Counter()
         self._chunk = _Chunk()
@@ -304,10 +305,10 @@ class McapFile:
             attachment_count=len(self._attachments),
             channel_count=len(self._channels),
             channel_message_counts=dict(self._counts),
-            chunk_count=len(self._chunks),
+            chunk_count=self._chunk_count,
             message_count=self._counts.total(),
-            message_start_time=min((first for first, _ in self._times), default=0),
-            message_end_time=max((last for _, last in self._times), default=0),
+            message_start_time=self._times[0] if self._times else 0,
+            message_end_time=self._times[1] if self._times else 0,
             metadata_count=len(self._metadata),
             schema_count=len(self._schemas),
         )
@@ -315,7 +316,7 @@ class McapFile:
             Opcode.SCHEMA: _bytes(*self._schemas),
             Opcode.CHANNEL: _bytes(*self._channels),
             Opcode.STATISTICS: _bytes(statistics),
-            Opcode.CHUNK_INDEX: b"".join(self._chunks),
+            Opcode.CHUNK_INDEX: bytes(self._chunks),
             Opcode.ATTACHMENT_INDEX: _bytes(*self._attachments),
             Opcode.METADATA_INDEX: _bytes(*self._metadata),
         }
@@ -370,7 +371,8 @@ class McapFile:
         self._emit(b"".join(pieces))
         self._counts.update({channel: int(counts[channel]) for channel in indexes})
         first, last = int(places["entry"][:, 0].min()), int(places["entry"][:, 0].max())
-        self._times.append((first, last))
+        earliest, latest = self._times or (first, last)
+        self._times = min(earliest, first), max(latest, last)
         offsets = b"".join(starmap(_INDEX_OFFSET.pack, indexes.items()))
         packing = like.compression.encode()
         content = (
@@ -380,8 +382,9 @@ class McapFile:
             + packing
             + _INDEX_END.pack(len(like.data), like.uncompressed_size)
         )
-        self._chunks.append(RECORD.pack(Opcode.CHUNK_INDEX, len(content)) + content)
-        self._summary_size += len(self._chunks[-1])
+        self._chunks += RECORD.pack(Opcode.CHUNK_INDEX, len(content)) + content
+        self._chunk_count += 1
+        self._summary_size += RECORD.size + len(content)
 
     def _emit(self, data: bytes) -> None:
         self._stream.write(data)

@@ -102,7 +102,7 @@ def in_turn(
 
 
 def parts_of(
-    topic: str, series: Series, taken: set[str]
+    topic: str, series: Series, taken: set[str], *, begins: bool = True
 ) -> tuple[list[Part], dict[str, str], list[str]]:
     """Return the topics of a series, its description, and the fields that neither can hold."""
     said, unsaid = describe(series)
@@ -127,7 +127,7 @@ def parts_of(
         parent, _, last = topic.rpartition("/")
         usual = f"{parent}/mag" if parent and last in _REP_145 else f"{topic}/mag"
         said["magnetic_field"] = f"{topic}/mag" if usual in taken else usual
-        rows = series[_to_write(series.t_ns, series.magnetic_field)]
+        rows = series[_to_write(series.t_ns, series.magnetic_field, begins=begins)]
         parts.append(Part(said["magnetic_field"], MAGNETIC_FIELD, rows, _encode_field))
     return parts, said, unsaid
 
@@ -145,10 +145,13 @@ def _unheld_of_gnss(series: GnssSeries) -> list[str]:
     return ["heading"] if known else []
 
 
-def _to_write(t_ns: IntArray, field: FloatArray) -> BoolArray:
-    """Return whether each row of a magnetic field needs a message to read back equal."""
+def _to_write(t_ns: IntArray, field: FloatArray, *, begins: bool) -> BoolArray:
+    """Return whether each row of a magnetic field needs a message to read back equal.
+
+    A series that begins without any field has messages, so that it has the column.
+    """
     known = np.asarray(~np.isnan(field).all(axis=1))
-    if known.any() and len(np.unique(t_ns)) == len(t_ns):
+    if (known.any() or not begins) and len(np.unique(t_ns)) == len(t_ns):
         return known
     return np.ones_like(known)
 

@@ -289,7 +289,8 @@ class McapWriter:
             for topic, series in group.items():
                 others = {name for name, _ in self._channels} - self._own.pop(topic, set())
                 taken = others.union(*groups.values(), *self._own.values())
-                own, said, unsaid = parts_of(topic, series, taken)
+                begins = topic not in self._said
+                own, said, unsaid = parts_of(topic, series, taken, begins=begins)
                 self._own[topic] = {part.topic for part in own}
                 self._describe({"topic": topic, "holds": holds, **said})
                 parts += own

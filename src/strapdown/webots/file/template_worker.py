@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -110,15 +111,23 @@ def answer(line: str, modules: str) -> dict[str, str]:
 
 
 def main() -> None:
-    """Answer every line of the standard input."""
+    """Answer every line of the standard input.
+
+    Arguments: the processor time that a program may take [s], and the languages. SIGPROF ends the
+    process after that time: no program can catch it.
+    """
+    deadline_s = float(sys.argv[1])
     modules = Path(__file__).with_name("template_modules.js").read_text("utf-8")
-    for language in sys.argv[1:]:
+    for language in sys.argv[2:]:
         empty = {"language": language, "program": "", "fields": {}, "context": {}}
         answer(json.dumps(empty), modules)  # loads the interpreter
     resource.setrlimit(resource.RLIMIT_AS, (4 * MAX_MEMORY, 4 * MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, 3))
     for line in sys.stdin:
-        print(json.dumps(answer(line, modules)), flush=True)  # noqa: T201 -- the pipe
+        signal.setitimer(signal.ITIMER_PROF, deadline_s)
+        result = json.dumps(answer(line, modules))
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        print(result, flush=True)  # noqa: T201 -- the pipe
 
 
 if __name__ == "__main__":

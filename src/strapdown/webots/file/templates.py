@@ -10,6 +10,7 @@ import json
 import os
 import re
 import selectors
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Evaluator", "field_values", "is_template", "language_of", "program"]
 
 DEADLINE_S: Final = 10.0
-"""Seconds that a template may take; robots of the public worlds take milliseconds."""
+"""Processor time that a template may take [s]; robots of the public worlds take milliseconds."""
+
+_PATIENCE: Final = 12.0  # multiple of this by the wall clock, on a busy machine
 
 _MARKS: Final = {"lua": ("%{", "}%"), "javascript": ("%<", ">%")}
 _PACKAGES: Final = {"lua": "lupa", "javascript": "quickjs"}
@@ -191,7 +194,7 @@ class Evaluator:
     Parameters
     ----------
     deadline_s : float
-        Time that a program may take [s]; then the process is killed.
+        Processor time that a program may take [s]; then its process ends.
     """
 
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
@@ -252,26 +255,30 @@ class Evaluator:
 
     def _ask(self, line: bytes) -> dict[str, str]:
         if self._worker is None:
-            self._worker = _start()
+            self._worker = _start(self._deadline_s)
+        worker, patience_s = self._worker, 5.0 + _PATIENCE * self._deadline_s
         try:
-            answer: dict[str, str] = json.loads(_exchange(self._worker, line, self._deadline_s))
+            answer: dict[str, str] = json.loads(_exchange(worker, line, patience_s))
         except TimeoutError:
-            self.close()
-            return {"error": f"a program that runs longer than {self._deadline_s:g} s"}
+            late = True
         except (OSError, ValueError):
-            self.close()
-            return {"error": "a program that ended its process, which has little memory"}
-        return answer
+            late = worker.wait(5.0) == -signal.SIGPROF
+        else:
+            return answer
+        self.close()
+        if late:
+            return {"error": f"a program that runs longer than {self._deadline_s:g} s"}
+        return {"error": "a program that ended its process, which has little memory"}
 
 
 def _installed() -> list[str]:
     return [language for language, package in _PACKAGES.items() if find_spec(package)]
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start(deadline_s: float) -> subprocess.Popen[bytes]:
     program_path = Path(__file__).with_name("template_worker.py")
     return subprocess.Popen(  # noqa: S603 -- a program of this package
-        [sys.executable, "-P", str(program_path), *_installed()],
+        [sys.executable, "-P", str(program_path), str(deadline_s), *_installed()],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -279,13 +286,13 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-def _exchange(worker: subprocess.Popen[bytes], line: bytes, deadline_s: float) -> bytes:
+def _exchange(worker: subprocess.Popen[bytes], line: bytes, patience_s: float) -> bytes:
     """Return the line that answers a line; empty if the process ended."""
     if worker.stdin is None or worker.stdout is None:
         return b""
     writer = Thread(target=_write, args=(worker.stdin, line + b"\n"), daemon=True)
     writer.start()
-    end = monotonic() + deadline_s
+    end = monotonic() + patience_s
     pieces: list[bytes] = []
     with selectors.DefaultSelector() as selector:
         selector.register(worker.stdout, selectors.EVENT_READ)
