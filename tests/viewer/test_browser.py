@@ -58,7 +58,8 @@ def pages(browser):
 def show_signals(page):
     """Open the first tab, and leave the keys to the page: a button takes them."""
     page.click("#tab-signals-0")
-    page.wait_for_function(f"{CHART}?.getOption()?.dataZoom?.length == 1")
+    there = "document.querySelector('.view-chart')"  # for a moment between two tabs it is not
+    page.wait_for_function(f"{there} && {CHART}?.getOption()?.dataZoom?.length == 1")
     page.evaluate("document.activeElement.blur()")
 
 
