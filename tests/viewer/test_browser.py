@@ -55,6 +55,14 @@ def pages(browser):
             context.close()
 
 
+def show_signals(page):
+    """Open the first tab, and leave the keys to the page: a button takes them."""
+    page.click("#tab-signals-0")
+    there = "document.querySelector('.view-chart')"  # for a moment between two tabs it is not
+    page.wait_for_function(f"{there} && {CHART}?.getOption()?.dataZoom?.length == 1")
+    page.evaluate("document.activeElement.blur()")
+
+
 @pytest.fixture
 def opened(browser):
     """Open pages that end with the test."""
@@ -172,6 +180,7 @@ def test_words_have_contrast_in_both_schemes(page, scheme):
 
 
 def test_a_recording_is_shown_moved_and_saved_without_a_request_elsewhere(page, tmp_path):
+    show_signals(page)
     assert "token" not in page.url
     assert page.locator("#frames-0").inner_text() == "ENU from FLU"
     assert "rate 200.0 Hz" in page.locator("#health-0").inner_text()
@@ -216,9 +225,7 @@ def test_a_recording_is_shown_moved_and_saved_without_a_request_elsewhere(page, 
             "[...document.querySelectorAll('.view-chart')].some(each => "
             f"getElement(parseInt(each.id.slice(1))).chart?.getOption()?.xAxis?.length == {panels})"
         )
-    page.click("#tab-signals-0")
-    page.wait_for_function(f"{CHART}?.getOption()?.dataZoom?.length == 1")
-    page.evaluate("document.activeElement.blur()")  # a button takes the keys
+    show_signals(page)
     assert page.errors == []
     assert {urlsplit(url).hostname for url in page.requests if url.startswith("http")} == {
         "127.0.0.1"
@@ -226,6 +233,7 @@ def test_a_recording_is_shown_moved_and_saved_without_a_request_elsewhere(page, 
 
 
 def test_a_page_loaded_again_begins_where_it_was(page):
+    show_signals(page)
     page.keyboard.press("2")
     page.wait_for_function(f"{CHART}.getOption().dataZoom[0].endValue > 9.9")
     before = time_of(page)
@@ -245,6 +253,7 @@ def test_a_page_loaded_again_begins_where_it_was(page):
 
 
 def test_a_lost_connection_comes_back_to_the_same_view(page):
+    show_signals(page)
     page.keyboard.press("3")
     page.wait_for_function(f"{CHART}.getOption().dataZoom[0].endValue < 6")
     before = time_of(page)
