@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import FunctionType
 
-    from strapdown._kernels.object_code import LinkedCode, ObjectCode
+    from strapdown._kernels.object_code import LinkedCode, ObjectCode, PreparedCall
     from strapdown._kernels.records import Record, RecordArray
 
     Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -33,6 +33,7 @@ __all__ = [
     "compiled",
     "compiled_is_quicker",
     "compiling_first",
+    "prepared",
     "quickest",
     "worth_compiling",
     "worth_loading",
@@ -67,6 +68,14 @@ def compiled(function: Kernel, **parts: Callable[..., Any]) -> Kernel:
     return cast("Kernel", _by_types(cast("FunctionType", function)))
 
 
+def prepared(function: Callable[..., Any], *arguments: object) -> PreparedCall:
+    """Return the call of a kernel as machine code with these arguments, which can be repeated.
+
+    The contents of arrays may change between the runs.
+    """
+    return _by_types(cast("FunctionType", function)).prepared(*arguments)
+
+
 @cache
 def _bound(function: Kernel, parts: tuple[tuple[str, Callable[..., Any]], ...]) -> Kernel:
     return bind(function, **dict(parts))
@@ -81,12 +90,18 @@ class _ByTypes:
         self._code: dict[tuple[Any, ...], LinkedCode] = {}
 
     def __call__(self, *arguments: object) -> Any:
+        return self._for(arguments)(*arguments)
+
+    def prepared(self, *arguments: object) -> PreparedCall:
+        return self._for(arguments).prepared(*arguments)
+
+    def _for(self, arguments: Sequence[object]) -> LinkedCode:
         kinds = _kinds(arguments)
         code = self._code.get(kinds)
         if code is None:
             with _compiler:
                 code = self._found(kinds) or self._made(kinds, arguments)
-        return code(*arguments)
+        return code
 
     def if_made(self, *arguments: object, plain: Callable[..., Any] | None = None) -> Any:
         """Run by machine code if it exists, else in plain Python or by another function."""

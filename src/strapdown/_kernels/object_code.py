@@ -140,14 +140,14 @@ class LinkedCode:
         entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p)
         self._entry = entry(self._engine.get_function_address(ENTRY))
         self._block = Struct("=" + "".join(_SLOT[slot] for slot in code.slots))
-        self._result = code.result
+        self.description = code.result
         self._layout = np.dtype([("value", _layout(code.result))], align=True)
 
     def __call__(self, *arguments: object) -> Any:
         """Run with arguments of the types for which it was compiled."""
         call = self.prepared(*arguments)
         call()
-        return _rebuilt(self._result, call.result["value"][0].item())
+        return call.value
 
     def prepared(self, *arguments: object) -> PreparedCall:
         """Return the call with these arguments, which can be repeated."""
@@ -175,9 +175,14 @@ class PreparedCall:
         held: object,
         result: Any,
     ) -> None:
-        self.result = result
+        self._result = result
         self._code, self._entry, self._block = code, entry, block
         self._held = held  # what the block points to
+
+    @property
+    def value(self) -> Any:
+        """Result of the last run."""
+        return _rebuilt(self._code.description, self._result["value"][0].item())
 
     def __call__(self) -> None:
         """Run."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     Bytes: TypeAlias = "bytes | mmap | NDArray[np.uint8]"
     Whole: TypeAlias = "array[int] | NDArray[np.integer]"
+    Span: TypeAlias = "tuple[int, int, int] | NDArray[np.int64]"
 
 __all__ = ["follow_rows"]
 
@@ -24,7 +25,7 @@ _HEAD: Final = 5  # u16 size, u8 type, u16 message id
 
 @kernel
 def follow_rows(
-    data: Bytes, span: tuple[int, int, int], subscribed: Whole, offsets: Whole, slots: Whole
+    data: Bytes, span: Span, subscribed: Whole, offsets: Whole, slots: Whole
 ) -> tuple[int, int]:
     """Find data records up to a record of another type, an invalid one, or a full table.
 
@@ -32,7 +33,7 @@ def follow_rows(
     ----------
     data : bytes-like, or (n,) uint8
         The file.
-    span : tuple of (int, int, int)
+    span : tuple of (int, int, int), or (3,) int64
         Start of the first record, limit for the start of the last, and limit for its end.
     subscribed : (3 * 65536,) int32
         For each message id three values: least and greatest size of a row, and its slot.
@@ -48,7 +49,7 @@ def follow_rows(
     count : int
         Rows found.
     """
-    pos, until, end = span
+    pos, until, end = span[0], span[1], span[2]
     count = 0
     capacity = len(offsets)
     end_of_heads = min(until, end - _HEAD + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown._kernels.compilation import compiled
+from strapdown._kernels.compilation import prepared
 from strapdown.formats.ulog.data_row_offsets import follow_rows
 
 if TYPE_CHECKING:
@@ -64,5 +64,13 @@ def _follower(
         return lambda span: follow_rows(data, span, *tables)
     viewed = np.frombuffer(data, np.uint8)
     views = [np.frombuffer(table, table.typecode) for table in tables]
-    walk = compiled(follow_rows)
-    return lambda span: walk(viewed, span, *views)
+    at = np.zeros(3, np.int64)
+    walk = prepared(follow_rows, viewed, at, *views)
+
+    def follow(span: tuple[int, int, int]) -> tuple[int, int]:
+        at[:] = span
+        walk()
+        pos, count = walk.value
+        return pos, count
+
+    return follow
