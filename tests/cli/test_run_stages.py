@@ -243,7 +243,7 @@ def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
 
 
 WRONG = {
-    '[navigate.out]\nfrom = "imu"': "expected parts, each once, in from, got imu",
+    '[navigate.out]\nfrom = "imu"': "expected a list of parts, each once, in from, got imu",
     '[log.b]\nfile = "imu.csv"\n[navigate.out]\nfrom = ["imu", "b"]': (
         "expected parts of Imu, of NavSatFix and optionally of FluidPressure, got Imu from 'imu', "
     ),
@@ -255,6 +255,9 @@ WRONG = {
     '[detect.out]\nfrom = "imu"': "expected file = a text",
     '[detect.out]\nfrom = "imu"\nfile = "no/e.jsonl"': "expected a folder that exists",
     '[detect.out]\nfrom = "imu"\nfile = "imu.csv"': "exists already",
+    '[detect.a]\nfrom = "imu"\nfile = "e.jsonl"\n[detect.b]\nfrom = "imu"\nfile = "./e.jsonl"': (
+        "detect.b.file: expected a file of its own, got that of 'a'"
+    ),
 }
 
 

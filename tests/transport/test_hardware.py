@@ -155,6 +155,7 @@ def test_a_port_that_goes_and_comes_again(tmp_path):
 
 WRONG = {
     "serial:/dev/none?protocol=x-imu3": "serial:dev/none: there is no such port",
+    "serial:/dev/null?protocol=csv": "serial:/dev/null: expected a serial port, got another file",
     "serial:/dev/none": "serial:dev/none: expected ?protocol= with one of csv, microstrain-mip",
     "serial:/dev/null?protocol=csv&stamps=gps": "expected stamps=device or stamps=host",
     "udp:imu?protocol=csv": "expected the number of a port, such as udp:5005, got udp:imu",

@@ -241,6 +241,9 @@ WRONG = {
     "[[message]]\ncolumns = 1\naccel = { at = 1, unit = 'gs' }": (
         "message 1: accel.unit: there is no unit 'gs'"
     ),
+    "[[message]]\ncolumns = 3\naccel = { at = 1, unit = 'g' }": (
+        "message 1: expected columns of 4 or more for accel, got 3"
+    ),
 }
 
 

@@ -56,7 +56,7 @@ def hil(
         ),
     ] = None,
     patience: Annotated[
-        float, typer.Option(help="Longest wait for the autopilot and for its answer [s].")
+        float, typer.Option(help="Longest wait for the autopilot and for its answer \\[s].")
     ] = 60.0,
     duration: Annotated[
         float | None, typer.Option(help="Simulated seconds; by default until it disconnects.")

@@ -72,12 +72,13 @@ def navigate(
     ] = None,
     latency: Annotated[
         float | None,
-        typer.Option("--latency", help="By how much the stamps of the fixes are late [s]."),
+        typer.Option("--latency", help="By how much the stamps of the fixes are late \\[s]."),
     ] = None,
     velocity_latency: Annotated[
         float | None,
         typer.Option(
-            "--velocity-latency", help="The same for velocities [s]; by default that of the fixes."
+            "--velocity-latency",
+            help="The same for velocities \\[s]; by default that of the fixes.",
         ),
     ] = None,
     smooth: Annotated[

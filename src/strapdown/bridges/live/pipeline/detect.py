@@ -34,7 +34,7 @@ class DetectSink(Part):
         with table.about("kind"):
             names = table.texts("kind") or DETECTORS
             self._detectors = {name: detector(name) for name in names}
-        self._path = table.place(table.need("file", str))
+        self._path = self.file_written = table.place(table.need("file", str))
         with table.about("file"):
             refuse(self._path, force=table.force)
             if not self._path.parent.is_dir():

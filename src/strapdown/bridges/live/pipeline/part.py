@@ -21,6 +21,7 @@ from strapdown.errors import TransportError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import ExitStack
+    from pathlib import Path
 
     from strapdown.bridges.live.pipeline.tables import Table
     from strapdown.transport import Topic
@@ -133,6 +134,8 @@ class Part(ABC):
     """Whether senders wait for it, so that it may wait for messages of another stage."""
     address: tuple[str, str] | None = None
     """Backend and name of the live topic that it reads or publishes."""
+    file_written: Path | None = None
+    """File that it writes."""
 
     def __init__(self, table: Table) -> None:
         self.table, self.name, self.kind = table, table.name, table.kind

@@ -154,6 +154,7 @@ class Pipeline:
             table.finish()
         for part in parts.values():
             _check(part, sources[part.name], parts)
+        _check_files(parts.values())
         for name in _in_order(parts, sources):
             parts[name].join([parts[source] for source in sources[name]])
         self.parts: tuple[Part, ...] = tuple(parts.values())
@@ -324,7 +325,7 @@ def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
     """Raise an error if a stage cannot receive from the stages that it names."""
     table = part.table
     if len(sources) not in part.SOURCES or len({*sources}) < len(sources):
-        wanted = {0: "no part", 1: "one part"}.get(part.SOURCES[-1], "parts, each once,")
+        wanted = {0: "no part", 1: "one part"}.get(part.SOURCES[-1], "a list of parts, each once,")
         got = ", ".join(sources) or "none"
         raise table.error(f"expected {wanted} in from, got {got}", "from")
     for name in sources:
@@ -339,6 +340,18 @@ def _check(part: Part, sources: list[str], parts: Mapping[str, Part]) -> None:
             wanted = getattr(part.TAKES, "__name__", "")
             line = f"expected messages of type {wanted}, got {given.__name__} from {name!r}"
             raise table.error(line, "from")
+
+
+def _check_files(parts: Iterable[Part]) -> None:
+    """Raise an error if two stages write the same file."""
+    writers: dict[Path, str] = {}
+    for part in parts:
+        if part.file_written is None:
+            continue
+        other = writers.setdefault(part.file_written.resolve(), part.name)
+        if other != part.name:
+            line = f"expected a file of its own, got that of {other!r}: {part.file_written}"
+            raise part.table.error(line, "file")
 
 
 def _in_order(parts: Mapping[str, Part], sources: Mapping[str, list[str]]) -> Iterable[str]:

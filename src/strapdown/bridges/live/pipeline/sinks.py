@@ -56,7 +56,7 @@ class RecordSink(Part):
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self._path = table.place(table.need("file", str))
+        self._path = self.file_written = table.place(table.need("file", str))
         with table.about("file"):
             check_ending(self._path, (".mcap",))
             refuse(self._path, force=table.force)

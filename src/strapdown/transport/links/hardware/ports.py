@@ -73,7 +73,7 @@ class SerialPort(Port):
         try:
             self._port: Any = serial.Serial(path, baud, timeout=_WAIT_S, exclusive=True)
         except (serial.SerialException, OSError, ValueError) as error:
-            raise TransportError(f"{backend.name}:{name}: {_cause(error)}") from error
+            raise TransportError(f"{backend.name}:{path}: {_cause(error)}") from error
         self.byte_ns = _BITS * 1e9 / baud
 
     def read(self) -> tuple[bytes, int]:
@@ -140,4 +140,6 @@ def _cause(error: Exception) -> str:
         return "permission denied; add the user to the group of the device, often dialout"
     if number in {errno.EBUSY, errno.EAGAIN}:
         return "the port is in use by another program"
+    if number == errno.EISDIR or "Could not configure port" in str(error):
+        return "expected a serial port, got another file; list them with: ls /dev/serial/by-id"
     return str(error)

@@ -246,7 +246,7 @@ class _Table:
     """Table of a file, of which every key has to be asked for."""
 
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        self._values, self._where = values, where
+        self._values, self.where = values, where
         self._asked: list[str] = []
 
     def get(self, key: str, kind: type[Value], default: Value | None = None) -> Value:
@@ -257,21 +257,21 @@ class _Table:
             value = float(value)
         if type(value) is not kind:
             got = "none" if value is None else repr(value)
-            raise FormatError(f"expected {self._where}{key} as {_WORDS[kind]}, got {got}")
+            raise FormatError(f"expected {self.where}{key} as {_WORDS[kind]}, got {got}")
         return value
 
     def place(self, key: str, default: int | None = None) -> int:
         """Return a number from 0 on."""
         value = self.get(key, int, default)
         if value < 0:
-            raise FormatError(f"expected {self._where}{key} from 0 on, got {value}")
+            raise FormatError(f"expected {self.where}{key} from 0 on, got {value}")
         return value
 
     def choice(self, key: str, names: Mapping[str, Any] | list[str], default: str = "") -> str:
         """Return one of several texts."""
         value = self.get(key, str, default)
         if value not in names:
-            raise FormatError(f"{self._where}{key}: {UnknownNameError(key, value, names)}")
+            raise FormatError(f"{self.where}{key}: {UnknownNameError(key, value, names)}")
         return value
 
     def hex(self, key: str, default: str | None = None) -> bytes:
@@ -281,20 +281,20 @@ class _Table:
             return bytes.fromhex(value)
         except ValueError:
             raise FormatError(
-                f"expected {self._where}{key} in pairs of hexadecimal digits, got {value!r}"
+                f"expected {self.where}{key} in pairs of hexadecimal digits, got {value!r}"
             ) from None
 
     def table(self, key: str) -> _Table | None:
         """Return a table; None where there is none."""
         if key not in self._values:
             return None
-        return _Table(self.get(key, dict), f"{self._where}{key}.")
+        return _Table(self.get(key, dict), f"{self.where}{key}.")
 
     def finish(self) -> None:
         """Raise an error for a key that nobody asked for."""
         for key in self._values:
             if key not in self._asked:
-                raise FormatError(f"{self._where}{UnknownNameError('key', key, self._asked)}")
+                raise FormatError(f"{self.where}{UnknownNameError('key', key, self._asked)}")
 
 
 def _protocol(table: _Table) -> Protocol:
@@ -374,7 +374,18 @@ def _layout(table: _Table, framing: Line | Packet, order: str) -> Layout:
     begins = table.get("begins", bool, default=False)
     found = Layout(fields, begins, table.place("columns") if is_line else 0)
     table.finish()
+    for name, found_field in fields.items():
+        needed = found_field.at + _count(name)
+        if is_line and needed > found.columns:
+            raise FormatError(
+                f"{table.where}expected columns of {needed} or more for {name}, got {found.columns}"
+            )
     return found
+
+
+def _count(name: str) -> int:
+    """Return how many numbers a field consists of."""
+    return 3 if name in {"gyro", "accel"} else 1
 
 
 def _field(table: _Table, name: str, order: str | None) -> Field:
@@ -383,8 +394,7 @@ def _field(table: _Table, name: str, order: str | None) -> Field:
     numbers, modulus = None, 0
     if order is not None:
         kind = table.choice("type", _TYPES)
-        count = 3 if name in {"gyro", "accel"} else 1
-        numbers = struct.Struct(order + _TYPES[kind] * count)
+        numbers = struct.Struct(order + _TYPES[kind] * _count(name))
         modulus = 1 << 8 * int(kind[1]) if kind[0] == "u" else 0
     found = Field(at, scale, table.place("modulus", modulus), numbers)
     table.finish()
