@@ -113,6 +113,7 @@ def test_what_cannot_be_is_refused_before_anything_is_written(logs, tmp_path):
     out = tmp_path / "out"
     for arguments, words in (
         (("fuse", logs[0], twin, "--output", out), "would both be written to"),
+        (("fuse", logs[0], twin, "--output", out), "or *.npz"),
         (("fuse", *logs, "--output", out / "x.csv"), "expected a folder, or a name with {}"),
         (("convert", *logs, out), "such as"),
         (("convert", *logs, "-", "--format", "csv"), "expected a folder"),

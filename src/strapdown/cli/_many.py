@@ -146,9 +146,11 @@ def _with_outputs(jobs: Sequence[Job], endings: Endings) -> list[Job]:
             form = "" if ending else arguments.pop("form", None)
             path = _output(name, template, job.source, f".{form}" if form else ending)
             if path in taken:
+                one, two = taken[path], job.source
+                alike = one.suffix == two.suffix
+                remedy = "run them separately" if alike else f"pass *{one.suffix} or *{two.suffix}"
                 raise typer.BadParameter(
-                    f"{taken[path]} and {job.source} would both be written to {path}; run them "
-                    "separately",
+                    f"{one} and {two} would both be written to {path}; {remedy}",
                     param_hint=f"'{_spelled(name)}'",
                 )
             taken[path] = job.source

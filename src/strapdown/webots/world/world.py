@@ -210,7 +210,9 @@ class World:
         if robot is None:
             if len(self.robots) != 1:
                 names = ", ".join(map(repr, self.robots)) or "none"
-                raise DeviceError(f"expected one robot in the world, got {names}; name one")
+                raise DeviceError(
+                    f"expected one robot in the world, got {names}; name one by robot= or --robot"
+                )
             robot = next(iter(self.robots))
         if robot not in self.robots:
             raise UnknownNameError("robot", robot, self.robots)
