@@ -492,6 +492,15 @@ BAD = {
         "line 3: sensor.b: expected a rate"
     ),
     "[topic.a]\naddress = 'ipc:a//b'": "line 2: topic.a.address: topic name 'a//b': unexpected",
+    "[topic.a]\naddress = 'serial:/dev/x?protocol=ximu3'": (
+        "line 2: topic.a.address: there is no protocol 'ximu3'; the nearest names: 'x-imu3'"
+    ),
+    "[topic.a]\naddress = 'serial:/dev/x?protocol=none.toml'": "line 2: topic.a.address: none.toml",
+    "[topic.a]\naddress = 'udp:imu?protocol=csv'": "line 2: topic.a.address: expected the number",
+    "[topic.a]\naddress = 'iio:0?mode=fast'": "line 2: topic.a.address: expected mode as auto or",
+    DEVICE + "[topic.a]\nfrom = 'imu'\naddress = 'udp:5005?protocol=csv'": (
+        "line 11: topic.a.address: expected a topic to publish on, udp only receives"
+    ),
     "[topic.a]\naddress = 'icp:a'": "line 2: topic.a.address: there is no backend 'icp'",
     DEVICE + "[topic.a]\nfrom = 'imu'\naddress = 'ipc:a?type=Pose3D'": (
         "line 11: topic.a.address: expected Pose3D messages, got Imu from 'imu'"

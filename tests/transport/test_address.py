@@ -89,6 +89,7 @@ def test_an_unknown_name_gives_the_nearest(text, nearest):
         ("ipc:?type=Imu", "BACKEND:NAME"),
         ("zenoh:tcp/10.0.0.2:7447/", "BACKEND:NAME"),
         ("ros2:/imu?domain=three", "whole number for domain, got 'three'"),
+        ("serial:/dev/imu?protocol=csv&baud=-5", "expected 0 or a positive whole number for baud"),
         ("ros2:/imu?domain=", "whole number for domain, got ''"),
         ("ros2:/imu?domain", "key=value after '\\?', got 'domain'"),
         ("ros2:/imu?", "key=value after '\\?', got ''"),

@@ -154,9 +154,10 @@ def test_a_port_that_goes_and_comes_again(tmp_path):
 
 
 WRONG = {
-    "serial:/dev/none?protocol=x-imu3": "serial:dev/none: there is no such port",
+    "serial:/dev/none?protocol=x-imu3": "serial:/dev/none: there is no such port",
     "serial:/dev/null?protocol=csv": "serial:/dev/null: expected a serial port, got another file",
-    "serial:/dev/none": "serial:dev/none: expected ?protocol= with one of csv, microstrain-mip",
+    "serial:/dev/none?protocol=csv&baud=0": "expected a positive baud, got 0",
+    "serial:/dev/none": "serial:/dev/none: expected ?protocol= with one of csv, microstrain-mip",
     "serial:/dev/null?protocol=csv&stamps=gps": "expected stamps=device or stamps=host",
     "udp:imu?protocol=csv": "expected the number of a port, such as udp:5005, got udp:imu",
     "udp:5005?protocol=csv&host=192.0.2.1": "udp:5005 at 192.0.2.1: ",
@@ -310,6 +311,14 @@ def test_without_a_buffer_attributes_are_polled(iio):
         found[0].linear_acceleration, 0.000598 * np.array([101.0, -100.0, 102.0])
     )
     np.testing.assert_allclose(found[0].angular_velocity, 0.001065 * np.array([10.0, 11.0, 12.0]))
+
+
+def test_a_slow_device_is_polled_at_its_rate(iio):
+    (iio / "sys/iio:device3/in_accel_sampling_frequency").write_text("4\n")
+    with iio_topic(iio, mode="poll") as topic:
+        found = received(topic, 3)
+    steps = np.diff([each.timestamp_ns for each in found])
+    assert steps == pytest.approx([2.5e8] * 2, rel=0.3)
 
 
 def test_a_buffer_that_cannot_be_enabled_is_polled_or_said(iio):

@@ -165,6 +165,10 @@ def test_missing_counts_are_lost_samples_also_where_the_counter_begins_again():
         found.feed(packet(count))
     assert found.counts.lost == 3
     assert "3 lost by the count of the sensor" in str(found.counts)
+    found.feed(packet(100)[:10])
+    found.reset()  # the port was opened again
+    assert len(found.feed(packet(5000))) == 1
+    assert (found.counts.lost, found.counts.damaged) == (3, 0)
 
 
 def test_other_messages_of_a_sensor_are_ignored():
@@ -213,6 +217,13 @@ def test_a_device_that_begins_again_keeps_the_clock_of_the_host():
     assert again[-1] - again[0] == 99 * 10**7
 
 
+def test_the_clock_follows_a_device_again_whose_port_was_closed_for_longer_than_its_counter():
+    clock = DeviceClock(modulus_ns=65_536e6)
+    clock.stamps([(1e9, 10**15)])
+    clock.reset()
+    assert clock.stamps([(3e9, 10**15 + 600 * 10**9)]) == [10**15 + 600 * 10**9]
+
+
 def test_samples_that_arrive_together_keep_their_spacing():
     clock = DeviceClock()
     assert clock.stamps((k * 1e7, 10**15) for k in range(5)) == [
@@ -232,6 +243,7 @@ gyro = {{ at = 4, unit = "deg/s" }}
 WRONG = {
     "name = 1": "expected TOML",
     "speed = 1": "there is no key 'speed'",
+    "baud = 0": "expected a positive baud, got 0",
     'body = "FUL"': "body: there is no body 'FUL'",
     "baud = '9600'": "expected baud as a whole number, got '9600'",
     '[packet]\nsync = "55"': "expected one of [line] and [packet]",
@@ -271,6 +283,10 @@ def test_what_is_wrong_in_a_declaration_is_said(tmp_path, extra):
         ('sync = "5x"', "expected packet.sync in pairs of hexadecimal digits, got '5x'"),
         ('sync = "55"', "expected packet.sync, and packet.length or packet.length_adds"),
         ('sync = "55"\nchecksum = "sum"', "there is no checksum 'sum'"),
+        (
+            'sync = "55"\nlength = 9\n[[message]]\nid = "01"',
+            "message 2: expected another id, an earlier message has this one",
+        ),
         ('sync = "55"\nlength = 9', "expected messages with gyro and accel"),
     ],
 )
@@ -278,6 +294,21 @@ def test_what_is_wrong_in_packets_is_said(tmp_path, packet, message):
     path = tmp_path / "mine.toml"
     content = '[[message]]\nid = "01"\naccel = { at = 0, type = "i2", unit = "g" }\n'
     path.write_text(f'name = "mine"\n[packet]\n{packet}\n{content}')
+    with pytest.raises(FormatError) as caught:
+        find_protocol(str(path))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("message = [1]\n[line]", "message 1: expected a table [[message]], got 1"),
+        ('message = []\n[line]\nseparator = ""', "expected line.separator as a text that is not"),
+    ],
+)
+def test_what_is_wrong_in_lines_is_said(tmp_path, content, message):
+    path = tmp_path / "mine.toml"
+    path.write_text(f'name = "mine"\n{content}\n')
     with pytest.raises(FormatError) as caught:
         find_protocol(str(path))
     assert message in str(caught.value)

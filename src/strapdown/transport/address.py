@@ -103,7 +103,9 @@ def parse_address(text: str) -> Address:
         invalid for its key.
     TransportError
         Neither the address nor the environment gives zenoh an endpoint, so that it would reach
-        nobody.
+        nobody; or a sensor has no such option.
+    FormatError, OSError
+        The file of a protocol declares none, or cannot be read.
 
     Examples
     --------
@@ -133,6 +135,7 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
     msg_type = None if kind is None else message_type(kind)
     backend = dataclasses.replace(backend, **values)
     address = Address(backend, name, msg_type)
+    backend.check(name)
     if isinstance(backend, Zenoh) and not backend.resolved().reaches_others:
         raise TransportError(
             f"{text}: expected an endpoint, nobody else hears it without; connect by "
@@ -269,6 +272,8 @@ def _value(text: str, key: str, hint: object, value: str) -> str | int | tuple[s
         return parts
     if hint == int | None:
         if not value.isdecimal():
-            raise ValueRangeError(f"{text}: expected a whole number for {key}, got {value!r}")
+            raise ValueRangeError(
+                f"{text}: expected 0 or a positive whole number for {key}, got {value!r}"
+            )
         return int(value)
     return value

@@ -57,6 +57,17 @@ class Backend:
     name: ClassVar[str]
     module: ClassVar[str | None] = None
     """Module with its function ``open_link(backend, channel, sink) -> Link``."""
+    can_send: ClassVar[bool] = True
+    """Whether messages can be sent."""
+
+    def check(self, name: str) -> None:
+        """Raise an error if an option or the name of a topic is invalid; nothing is opened.
+
+        Raises
+        ------
+        StrapdownError, OSError
+            As :meth:`open_link` for the same option or name.
+        """
 
     def open_link(self, channel: Channel, sink: Sink) -> Link | None:
         """Join a topic; None where it stays within the process.
@@ -176,7 +187,19 @@ class Ros2(Backend):
 
 
 @dataclass(frozen=True)
-class Serial(Backend):
+class _Sensor(Backend):
+    """A sensor, of which messages are only received."""
+
+    module = "strapdown.transport.links.hardware"
+    can_send = False
+
+    def check(self, name: str) -> None:
+        """Raise an error if an option or the name of the port is invalid; nothing is opened."""
+        import_module("strapdown.transport.links.hardware").check(self, name)
+
+
+@dataclass(frozen=True)
+class Serial(_Sensor):
     """A sensor at a serial port, which only sends; the name of the topic is that of the port.
 
     Parameters
@@ -193,11 +216,10 @@ class Serial(Backend):
     baud: int | None = None
     stamps: str = "device"
     name = "serial"
-    module = "strapdown.transport.links.hardware"
 
 
 @dataclass(frozen=True)
-class Udp(Backend):
+class Udp(_Sensor):
     """A sensor that sends datagrams; the name of the topic is the number of the port.
 
     Parameters
@@ -212,11 +234,10 @@ class Udp(Backend):
     host: str = "127.0.0.1"
     stamps: str = "device"
     name = "udp"
-    module = "strapdown.transport.links.hardware"
 
 
 @dataclass(frozen=True)
-class Iio(Backend):
+class Iio(_Sensor):
     """A sensor of the IIO subsystem of Linux; the name of the topic is its number or its name.
 
     Parameters
@@ -232,7 +253,6 @@ class Iio(Backend):
     root: str = "/sys/bus/iio/devices"
     dev: str = "/dev"
     name = "iio"
-    module = "strapdown.transport.links.hardware"
 
 
 BACKENDS: Final[Mapping[str, type[Backend]]] = {

@@ -28,6 +28,9 @@ class TopicSink(Part):
         super().__init__(table)
         with table.about("address"):
             self._address = parse_address(table.need("address", str))
+        if not self._address.backend.can_send:
+            line = f"expected a topic to publish on, {self._address.backend.name} only receives"
+            raise table.error(line, "address")
         self.address = self._address.backend.name, self._address.name.removeprefix("/")
 
     def join(self, parts: Sequence[Part]) -> None:

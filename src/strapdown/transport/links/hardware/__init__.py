@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 from strapdown.errors import TransportError
 from strapdown.messages import Imu
 from strapdown.transport.backends import Iio, Serial
-from strapdown.transport.links.hardware.iio import IioSensor
+from strapdown.transport.links.hardware.iio import IioSensor, check_mode
 from strapdown.transport.links.hardware.link import HardwareLink
-from strapdown.transport.links.hardware.ports import SerialPort, UdpPort
-from strapdown.transport.links.hardware.stream import StreamSensor
+from strapdown.transport.links.hardware.ports import SerialPort, UdpPort, device_path, port_number
+from strapdown.transport.links.hardware.stream import StreamSensor, checked_protocol
 
 if TYPE_CHECKING:
     from strapdown.transport.backends import Udp
     from strapdown.transport.link import Channel, Sink
     from strapdown.transport.links.hardware.ports import Port
 
-__all__ = ["HardwareLink", "find_type", "open_link"]
+__all__ = ["HardwareLink", "check", "find_type", "open_link"]
 
 
 def open_link(backend: Serial | Udp | Iio, channel: Channel, sink: Sink) -> HardwareLink:
@@ -46,13 +46,30 @@ def open_link(backend: Serial | Udp | Iio, channel: Channel, sink: Sink) -> Hard
         )
     if isinstance(backend, Iio):
         return HardwareLink(backend.name, IioSensor(channel.name, backend), sink)
+    name = device_path(channel.name) if isinstance(backend, Serial) else channel.name
 
     def opened(baud: int) -> Port:
         if isinstance(backend, Serial):
-            return SerialPort(channel.name, backend, baud)
-        return UdpPort(channel.name, backend)
+            return SerialPort(name, backend, baud)
+        return UdpPort(name, backend)
 
-    return HardwareLink(backend.name, StreamSensor.of(channel.name, backend, opened), sink)
+    return HardwareLink(backend.name, StreamSensor.of(name, backend, opened), sink)
+
+
+def check(backend: Serial | Udp | Iio, name: str) -> None:
+    """Raise the error of :func:`open_link` for an option or a name that is invalid.
+
+    Raises
+    ------
+    TransportError, UnknownNameError, FormatError, OSError
+        As :func:`open_link`, and where the file of a protocol cannot be read.
+    """
+    if isinstance(backend, Iio):
+        check_mode(backend)
+        return
+    checked_protocol(name, backend)
+    if not isinstance(backend, Serial):
+        port_number(name)
 
 
 def find_type(_backend: Serial | Udp | Iio, _name: str, _timeout_s: float) -> type[Any]:

@@ -105,13 +105,17 @@ class Decoder:
 
     def __init__(self, protocol: Protocol) -> None:
         self.protocol, self.counts = protocol, Counts()
+        self._found: list[Reading] = []
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin again with the next bytes, as after an interruption; the counts remain."""
         self._buffer = bytearray()
         self._synchronised = False
         self._skipping = False
         self._values: dict[str, Three] = {}
         self._stamp: float | None = None
         self._last_count: int | None = None
-        self._found: list[Reading] = []
 
     def feed(self, data: bytes, *, is_whole: bool = False) -> list[Reading]:
         """Return the readings that bytes complete.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from strapdown._typing import Three
     from strapdown.transport.backends import Iio
 
-__all__ = ["IioSensor"]
+__all__ = ["IioSensor", "check_mode"]
 
 _log = getLogger(__name__)
 _KINDS: Final = ("accel", "anglvel")
@@ -60,15 +60,13 @@ class IioSensor:
     """
 
     def __init__(self, name: str, backend: Iio) -> None:
-        if backend.mode not in _MODES:
-            raise TransportError(f"expected mode as {' or '.join(_MODES)}, got {backend.mode!r}")
+        check_mode(backend)
         self._where = f"iio:{name}"
         self._folder = _found(Path(backend.root), name)
         self._node = Path(backend.dev) / self._folder.name
         self._mode = backend.mode
         self.damaged = self.lost = self._samples = 0
         self._fd = -1
-        self._rest = b""
         self._last_ns = 0
         self._kinds = [kind for kind in _KINDS if self._has(f"in_{kind}_x_raw")]
         if not self._kinds:
@@ -136,6 +134,7 @@ class IioSensor:
     # -- opening ---------------------------------------------------------------------------------
 
     def _open(self) -> None:
+        self._rest = b""
         try:
             self._read_attributes()
             self._scan = None if self._mode == "poll" else self._enabled()
@@ -229,11 +228,13 @@ class IioSensor:
         return [self._message(*each) for each in zip(scans, stamps, strict=True)]
 
     def _polled(self) -> list[Imu]:
-        """Return one sample, at its time."""
-        self._due_s = max(self._due_s + 1.0 / self._rate_hz, time.monotonic() - _WAIT_S)
+        """Return one sample, at its time; none where that is later than 0.1 s from now."""
         early_s = self._due_s - time.monotonic()
         if early_s > 0.0:
             time.sleep(min(early_s, _WAIT_S))
+        if early_s > _WAIT_S:
+            return []
+        self._due_s = max(self._due_s + 1.0 / self._rate_hz, time.monotonic() - _WAIT_S)
         raw: dict[str, int] = {}
         for channel in self._scales:
             try:
@@ -264,6 +265,12 @@ class IioSensor:
             math.fsum(a * b for a, b in zip(row, values, strict=True)) for row in self._mounts[kind]
         )
         return x, y, z
+
+
+def check_mode(backend: Iio) -> None:
+    """Raise a TransportError if there is no such mode."""
+    if backend.mode not in _MODES:
+        raise TransportError(f"expected mode as {' or '.join(_MODES)}, got {backend.mode!r}")
 
 
 def _found(root: Path, name: str) -> Path:

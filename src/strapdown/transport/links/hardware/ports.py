@@ -14,7 +14,7 @@ from strapdown.errors import BackendMissingError, TransportError
 if TYPE_CHECKING:
     from strapdown.transport.backends import Serial, Udp
 
-__all__ = ["Port", "SerialPort", "UdpPort"]
+__all__ = ["Port", "SerialPort", "UdpPort", "device_path", "port_number"]
 
 _WAIT_S: Final = 0.1
 _DATAGRAM: Final = 65535
@@ -49,8 +49,8 @@ class SerialPort(Port):
 
     Parameters
     ----------
-    name : str
-        Path of its device, the leading slash may be missing.
+    path : str
+        Path of its device.
     backend : Serial
     baud : int
         Rate [Bd].
@@ -63,12 +63,11 @@ class SerialPort(Port):
         There is no such port, it is in use, or the user may not open it.
     """
 
-    def __init__(self, name: str, backend: Serial, baud: int) -> None:
+    def __init__(self, path: str, backend: Serial, baud: int) -> None:
         try:
             serial = import_module("serial")
         except ImportError:
             raise BackendMissingError(backend.name, extra="hardware") from None
-        path = f"/{name}" if Path(f"/{name}").exists() else name
         self._error: type[Exception] = serial.SerialException
         try:
             self._port: Any = serial.Serial(path, baud, timeout=_WAIT_S, exclusive=True)
@@ -107,13 +106,10 @@ class UdpPort(Port):
     IS_WHOLE = True
 
     def __init__(self, name: str, backend: Udp) -> None:
-        if not name.isdecimal() or not 0 < int(name) < 65536:
-            raise TransportError(
-                f"expected the number of a port, such as udp:5005, got {backend.name}:{name}"
-            )
+        number = port_number(name)
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
-            self._socket.bind((backend.host, int(name)))
+            self._socket.bind((backend.host, number))
         except OSError as error:
             self._socket.close()
             raise TransportError(f"udp:{name} at {backend.host}: {error.strerror}") from error
@@ -129,6 +125,26 @@ class UdpPort(Port):
     def close(self) -> None:
         """Close the socket."""
         self._socket.close()
+
+
+def device_path(name: str) -> str:
+    """Return the path of a device; names of topics have lost its leading slash."""
+    path = f"/{name.removeprefix('/')}"
+    is_relative = "/" not in name or Path(name).exists()
+    return name if is_relative and not Path(path).exists() else path
+
+
+def port_number(name: str) -> int:
+    """Return the number of a port for datagrams.
+
+    Raises
+    ------
+    TransportError
+        The name is none.
+    """
+    if not name.isdecimal() or not 0 < int(name) < 65536:
+        raise TransportError(f"expected the number of a port, such as udp:5005, got udp:{name}")
+    return int(name)
 
 
 def _cause(error: Exception) -> str:

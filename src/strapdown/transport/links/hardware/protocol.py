@@ -305,11 +305,16 @@ def _protocol(table: _Table) -> Protocol:
     order = "<>"[table.choice("byte_order", ["little", "big"], "little") == "big"]
     messages = {}
     for number, content in enumerate(table.get("message", list)):
-        message = _Table(content, f"message {number + 1}: ")
+        where = f"message {number + 1}: "
+        if not isinstance(content, dict):
+            raise FormatError(f"{where}expected a table [[message]], got {content!r}")
+        message = _Table(content, where)
         if isinstance(framing, Line):
             identifier = message.get("id", str, "").encode()
         else:
             identifier = message.hex("id", "")
+        if identifier in messages:
+            raise FormatError(f"{where}expected another id, an earlier message has this one")
         messages[identifier] = _layout(message, framing, order)
     found = Protocol(
         table.get("name", str),
@@ -321,6 +326,8 @@ def _protocol(table: _Table) -> Protocol:
         BodyFrame(table.choice("body", [*BodyFrame.__members__], "FLU")),
     )
     table.finish()
+    if not found.baud:
+        raise FormatError("expected a positive baud, got 0")
     if not found.fields >= {"gyro", "accel"}:
         raise FormatError("expected messages with gyro and accel")
     return found
@@ -331,6 +338,8 @@ def _line(table: _Table) -> Line:
         table.get("separator", str, ","), table.choice("checksum", ["none", "nmea"], "none")
     )
     table.finish()
+    if not found.separator:
+        raise FormatError("expected line.separator as a text that is not empty")
     return found
 
 

@@ -50,6 +50,10 @@ class DeviceClock:
         self._arrival_ns = self._last_ns = 0
         self._offset_ns = self._turns_ns = 0
 
+    def reset(self) -> None:
+        """Begin again with the next stamp, as that of a device that may have restarted."""
+        self._device_ns, self._turns_ns = None, 0
+
     def stamps(self, times: Iterable[tuple[float, int]]) -> list[int]:
         """Return the stamps of samples that arrive together on the clock of the host [ns].
 

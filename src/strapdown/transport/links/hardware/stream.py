@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from strapdown.transport.links.hardware.ports import Port
     from strapdown.transport.links.hardware.protocol import Protocol
 
-__all__ = ["StreamSensor"]
+__all__ = ["StreamSensor", "checked_protocol"]
 
 _ENOUGH: Final = 2000
 """Bytes without a sample after which protocol or rate are wrong."""
@@ -67,19 +67,11 @@ class StreamSensor:
         Raises
         ------
         TransportError
-            No protocol is named, the rate or the kind of stamps is unknown, or the port cannot be
-            opened.
-        UnknownNameError, FormatError
-            As :func:`~strapdown.transport.links.hardware.protocol.find_protocol`.
+            The port cannot be opened.
+        TransportError, UnknownNameError, FormatError, OSError
+            As :func:`checked_protocol`.
         """
-        if not backend.protocol:
-            raise TransportError(
-                f"{backend.name}:{name}: expected ?protocol= with one of {', '.join(protocols())}, "
-                "or a file.toml that declares one"
-            )
-        if backend.stamps not in _STAMPS:
-            raise TransportError(f"expected stamps=device or stamps=host, got {backend.stamps!r}")
-        protocol = find_protocol(backend.protocol)
+        protocol = checked_protocol(name, backend)
         baud = getattr(backend, "baud", None) or protocol.baud
         return cls(protocol, lambda: opened(baud), is_host=backend.stamps == "host")
 
@@ -106,8 +98,10 @@ class StreamSensor:
         ]
 
     def reopen(self) -> None:
-        """Open the port again."""
+        """Open the port again; the sensor may have restarted."""
         self._port.close()
+        self._decoder.reset()
+        self._clock.reset()
         self._port = self._open()
 
     def problem(self) -> str:
@@ -148,3 +142,26 @@ class StreamSensor:
             return vector
         x, y, z = (sum(a * b for a, b in zip(row, vector, strict=True)) for row in self._rows)
         return x, y, z
+
+
+def checked_protocol(name: str, backend: Serial | Udp) -> Protocol:
+    """Return the protocol of a backend, whose options are valid.
+
+    Raises
+    ------
+    TransportError
+        No protocol is named, the rate is 0 or less, or there is no such kind of stamps.
+    UnknownNameError, FormatError, OSError
+        As :func:`~strapdown.transport.links.hardware.protocol.find_protocol`.
+    """
+    if not backend.protocol:
+        raise TransportError(
+            f"{backend.name}:{name}: expected ?protocol= with one of {', '.join(protocols())}, "
+            "or a file.toml that declares one"
+        )
+    if backend.stamps not in _STAMPS:
+        raise TransportError(f"expected stamps=device or stamps=host, got {backend.stamps!r}")
+    baud = getattr(backend, "baud", None)
+    if baud is not None and baud < 1:
+        raise TransportError(f"{backend.name}:{name}: expected a positive baud, got {baud}")
+    return find_protocol(backend.protocol)
