@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from strapdown.cli._app import app
 from strapdown.errors import FormatError
 from strapdown.estimation.navigation import NavigatorParams
 from strapdown.formats import Recording
-from strapdown.messages import Imu, conversion
+from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
 from strapdown.series import BarometerSeries, GnssSeries
 from strapdown.simulation import simulate
 
@@ -220,6 +221,18 @@ def test_navigation_in_real_time_needs_no_order_of_fixes_and_samples(drive, tmp_
     assert ours.t_ns.tolist() == theirs.t_ns.tolist()
     off = ours.position_world[-500:] - theirs.position_world[-500:]
     assert np.abs(off).max() < 0.1  # of fixes that come after their samples
+
+
+def test_live_navigation_without_a_fix_keeps_only_what_a_start_may_use():
+    params = NavigatorParams(buffer=0.5)
+    navigation = LiveNavigation(params, lever_arm=(0, 0, 0), latency=0.0)
+    no_fix = NavSatFix(status=NavSatFix.NO_FIX)
+    for k in range(1000):
+        navigation.aid(FluidPressure(k * 10_000_000, "", 101_325.0, 4.0))
+        navigation.aid(replace(no_fix, header_stamp_ns=k * 10_000_000))
+        assert not [*navigation.take(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0, k * 10_000_000))]
+    assert navigation.unused == 1000
+    assert len(navigation._aiding) == len(navigation._samples) == 51
 
 
 def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):

@@ -147,7 +147,7 @@ class MessageBlocks:
             yield self._block(content, rows)
         if history not in {None, feed.history}:
             raise NeedsWhole("the file describes its processing after its first rows")
-        rows.account(tell_doubts=not feed.has_checksums)
+        rows.account(report_doubts=not feed.has_checksums)
         self._report = report_of(feed, topics)
 
     def _block(self, content: Content, rows: _Rows) -> Recording:
@@ -400,7 +400,7 @@ class _Rows:
 
     # The end
 
-    def account(self, *, tell_doubts: bool) -> None:
+    def account(self, *, report_doubts: bool) -> None:
         """Complete the notes and counts of the topics."""
         topics = self._topics
         for name, stream in self._streams.items():
@@ -411,7 +411,7 @@ class _Rows:
         topics.notes += self._owner_notes
         self._account_for("magnetic_field")
         streams = sorted(self._streams.values(), key=lambda each: list(HOLDS).index(each.holds))
-        for stream in streams if tell_doubts else ():
+        for stream in streams if report_doubts else ():
             topics.notes += stream.tally.lines()
 
     def _account_for(self, column: str) -> None:

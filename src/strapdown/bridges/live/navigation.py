@@ -114,6 +114,8 @@ class LiveNavigation:
         oldest = self._start_ns
         if oldest is None:
             oldest = sample.t_ns - round(self.params.buffer * NS_PER_S)
+            while self._aiding and self._aiding[0].t_ns < oldest:
+                del self._aiding[0]
         while self._samples and self._samples[0].t_ns < oldest:
             self._samples.popleft()
         if self._start_ns is not None and self._samples:
@@ -139,6 +141,7 @@ class LiveNavigation:
         if self.origin is None and math.isfinite(series.altitude[0]):
             self.origin = series.origin
         if self.origin is None:
+            self.unused += 1
             return
         found = gnss_aiding(series, self.origin, lever_arm=self._lever_arm)
         self._add(found)

@@ -152,24 +152,24 @@ class NavigatorExecution(Execution):
         """Load or compile machine code where that is fastest for this many aidings."""
         self.prepare_for(_AIDINGS, count)
 
-    def tell(self, aiding: Aiding) -> AidingResult:
+    def aid(self, aiding: Aiding) -> AidingResult:
         """Update the state with an aiding at the current time."""
         from scipy.special import chdtri  # noqa: PLC0415 (a slow import that few need)
 
         known = self.known
         slopes, residuals, variances = linearise(aiding, known, self._earth)
         count = len(residuals)
-        told, answer = np.zeros(1, AidingUpdate.dtype()), np.zeros(1, AidingVerdict.dtype())
-        told["kind"], told["count"] = KINDS.index(aiding.kind), count
-        told["slopes"][0, :count] = slopes
-        told["residuals"][0, :count] = residuals
-        told["variances"][0, :count] = variances
+        update, answer = np.zeros(1, AidingUpdate.dtype()), np.zeros(1, AidingVerdict.dtype())
+        update["kind"], update["count"] = KINDS.index(aiding.kind), count
+        update["slopes"][0, :count] = slopes
+        update["residuals"][0, :count] = residuals
+        update["variances"][0, :count] = variances
         # none is accepted during the alignment, in which every sample sets the state again
-        told["gate"] = chdtri(count, 1.0 - self._params.gate) if known.aligned else -math.inf
-        self.run(_AIDINGS, told, answer)
+        update["gate"] = chdtri(count, 1.0 - self._params.gate) if known.aligned else -math.inf
+        self.run(_AIDINGS, update, answer)
         nis, accepted = answer["nis"].item(), answer["accepted"].item()
         if self.tape is not None and accepted:
-            self.tape.append((_AIDINGS_BACK, told, answer))
+            self.tape.append((_AIDINGS_BACK, update, answer))
         return AidingResult(aiding.t_ns, aiding.kind, nis, count, accepted)
 
     def describe(self, rows: RecordArray) -> None:

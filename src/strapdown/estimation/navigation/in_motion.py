@@ -96,8 +96,8 @@ def align_in_motion(
     window_ns = round(FIRST_WINDOW_S * NS_PER_S)
     while True:
         part = data[data.t_ns <= first_ns + window_ns]
-        told = [each for each in usable if each.t_ns <= part.t_ns[-1]]
-        start, sigma = _aligned(part, told, params, place)
+        known = [each for each in usable if each.t_ns <= part.t_ns[-1]]
+        start, sigma = _aligned(part, known, params, place)
         if sigma <= heading_sigma:
             return start
         if part.t_ns[-1] == last_ns:

@@ -143,7 +143,7 @@ class StrapdownNavigator:
         with self._execution.lock:
             self._execution.replace(MEMORY, memory.packed(), FilterCounts(last_ns=t_ns))
             self._past: list[_Past] = []
-            self._told: list[Aiding] = []
+            self._aiding: list[Aiding] = []
             if self._has_begun:
                 self._remember((self._execution.last_ns,))
 
@@ -227,18 +227,18 @@ class StrapdownNavigator:
         """
         require_series(data, Increments)
         rows = SampleRows(data) if isinstance(data, ImuSeries) else IncrementRows(data)
-        told = sorted(aiding, key=lambda each: each.t_ns)
+        ordered = sorted(aiding, key=lambda each: each.t_ns)
         with self._execution.lock:
-            self._check_times(told, rows.t_ns)
-            self._execution.prepare_for_aiding(len(told))
+            self._check_times(ordered, rows.t_ns)
+            self._execution.prepare_for_aiding(len(ordered))
             with own_account(self._execution):
                 if smooth:
-                    results = tuple(self._there_and_back(rows, told))
+                    results = tuple(self._there_and_back(rows, ordered))
                 else:
-                    results = tuple(self._through(rows, told, 0, len(data)))
+                    results = tuple(self._through(rows, ordered, 0, len(data)))
                 report = self.report
             self._past.clear()
-            self._told.clear()
+            self._aiding.clear()
             if len(data):
                 self._remember((self._execution.last_ns,))
         variance = self.params.gyro_noise**2 * (data.rate_hz if len(data) > 1 else 0.0)
@@ -264,7 +264,7 @@ class StrapdownNavigator:
             if at < 0 or aiding.t_ns > self._execution.last_ns:
                 raise _untimely(aiding, self._execution.last_ns)
             new = copy(aiding)  # one that is given twice is two measurements
-            insort(self._told, new, key=lambda each: each.t_ns)
+            insort(self._aiding, new, key=lambda each: each.t_ns)
             return self._again(at, new)
 
     def aid_position(
@@ -318,15 +318,15 @@ class StrapdownNavigator:
         past, t_ns = self._past, sample[0]
         if past and past[-1].t_ns > t_ns:
             past.clear()  # the clock has jumped
-            self._told.clear()
+            self._aiding.clear()
         memory = self._execution.array(MEMORY)
         memory.setflags(write=False)
         past.append(_Past(sample, memory))
         oldest = t_ns - self._buffer_ns
         while past[0].t_ns < oldest and len(past) > 1:
             del past[0]
-        while self._told and self._told[0].t_ns < past[0].t_ns:
-            del self._told[0]
+        while self._aiding and self._aiding[0].t_ns < past[0].t_ns:
+            del self._aiding[0]
         return memory
 
     def _again(self, first: int, new: Aiding) -> AidingResult:
@@ -334,21 +334,21 @@ class StrapdownNavigator:
         execution, past = self._execution, self._past
         counts = execution.array(COUNTS)  # the samples are already counted
         execution.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
-        told = deque(a for a in self._told if a is new or a.t_ns > past[first].t_ns)
+        after = deque(a for a in self._aiding if a is new or a.t_ns > past[first].t_ns)
         found = {}
         for j, each in enumerate(past[first:], first):
             t_ns = each.t_ns
             if j > first:
                 execution.update(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
-            while told and told[0].t_ns <= t_ns < then:
-                now = told.popleft()
-                found[id(now)] = execution.tell(now)
+            while after and after[0].t_ns <= t_ns < then:
+                now = after.popleft()
+                found[id(now)] = execution.aid(now)
             each.memory = execution.array(MEMORY)
-            while told and told[0].t_ns < then:
-                now = told.popleft()
+            while after and after[0].t_ns < then:
+                now = after.popleft()
                 execution.reach(now.t_ns, past[j + 1].sample)
-                found[id(now)] = execution.tell(now)
+                found[id(now)] = execution.aid(now)
         execution.replace(COUNTS, counts)
         return found[id(new)]
 
@@ -357,19 +357,19 @@ class StrapdownNavigator:
     ) -> Iterator[AidingResult]:
         """Process blocks of rows; record and smooth each again, from the last to the first."""
         execution, again = self._execution, rows.copy()
-        stamps, told_before, blocks = np.maximum.accumulate(rows.t_ns), 0, []
+        stamps, aided, blocks = np.maximum.accumulate(rows.t_ns), 0, []
         for first in range(0, len(stamps), _BLOCK):
             last = min(first + _BLOCK, len(stamps))
-            told_until = bisect_right(aiding, stamps[last - 1], key=lambda each: each.t_ns)
-            told, told_before = aiding[told_before:told_until], told_until
-            blocks.append((first, last, told, execution.array(MEMORY), execution.array(COUNTS)))
-            yield from self._through(rows, told, first, last)
+            until = bisect_right(aiding, stamps[last - 1], key=lambda each: each.t_ns)
+            part, aided = aiding[aided:until], until
+            blocks.append((first, last, part, execution.array(MEMORY), execution.array(COUNTS)))
+            yield from self._through(rows, part, first, last)
         after = execution.array(MEMORY), execution.array(COUNTS)
         way_back = BackwardPass(len(stamps), len(aiding), compiled=self._compiled)
-        for first, last, told, *before in reversed(blocks):
+        for first, last, part, *before in reversed(blocks):
             execution.replace(MEMORY, *before)
             with execution.recording() as tape:
-                for _ in self._through(again, told, first, last):
+                for _ in self._through(again, part, first, last):
                     pass
             way_back.over(tape)
         execution.replace(MEMORY, *after)
@@ -385,7 +385,7 @@ class StrapdownNavigator:
             row = upto
             if each.t_ns > self._execution.last_ns:
                 rows.reach(self._execution, each.t_ns, row)
-            yield self._execution.tell(each)
+            yield self._execution.aid(each)
             if row and stamps[row - 1] == each.t_ns:
                 self._execution.describe(rows.out[row - 1 : row])
         rows.run(self._execution, row, last)

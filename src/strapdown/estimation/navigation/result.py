@@ -159,9 +159,9 @@ class NavigationResult(BodyColumns):
     world: WorldFrame = field(default=WorldFrame.ENU, kw_only=True)
 
     def __repr__(self) -> str:
-        rejected = sum(not told.accepted for told in self.aiding)
-        told = f", aided {len(self.aiding)} times, {rejected} rejected" if self.aiding else ""
-        return f"NavigationResult({self.world} from {self.body}, {self.report}{told})"
+        rejected = sum(not each.accepted for each in self.aiding)
+        aided = f", aided {len(self.aiding)} times, {rejected} rejected" if self.aiding else ""
+        return f"NavigationResult({self.world} from {self.body}, {self.report}{aided})"
 
     def in_frames(
         self, *, world: WorldFrame | str | None = None, body: BodyFrame | str | None = None

@@ -122,13 +122,13 @@ def back(
 def back_over_aidings(
     adjoint: Sequence[Adjoint],
     _correction: Sequence[Correction],
-    told: Sequence[AidingUpdate],
+    updates: Sequence[AidingUpdate],
     answers: Sequence[AidingVerdict],
 ) -> None:
     """Propagate the adjoint backward over accepted aidings."""
-    for i in range(len(told) - 1, -1, -1):
-        for number in range(told[i].count - 1, -1, -1):
-            untake(adjoint[0], told[i].slopes[number], answers[i], number)
+    for i in range(len(updates) - 1, -1, -1):
+        for number in range(updates[i].count - 1, -1, -1):
+            untake(adjoint[0], updates[i].slopes[number], answers[i], number)
 
 
 @kernel
@@ -160,16 +160,16 @@ def smooth(a: Adjoint, c: Correction, known: NavigatorMemory) -> None:
 def untake(a: Adjoint, slopes: Vector, tape: Innovations, number: int) -> None:
     """Propagate the adjoint backward over the update with a number."""
     column, spread = tape.columns[number], tape.variances[number]
-    told, square, later = tape.innovations[number], 1.0 / spread, a.later
+    innovation, square, later = tape.innovations[number], 1.0 / spread, a.later
     clear(later)
     for j in range(SIZE):
-        told += column[j] * a.vector[j][0]
+        innovation += column[j] * a.vector[j][0]
         for k in range(SIZE):
             later[k] += a.matrix[j][k] * column[j] / spread
     for j in range(SIZE):
         square += column[j] / spread * later[j]
     for j in range(SIZE):
-        a.vector[j][0] -= slopes[j] * told / spread
+        a.vector[j][0] -= slopes[j] * innovation / spread
         for k in range(SIZE):
             a.matrix[j][k] += (
                 square * slopes[j] * slopes[k] - slopes[j] * later[k] - later[j] * slopes[k]

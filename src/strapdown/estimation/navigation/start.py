@@ -39,7 +39,7 @@ _VELOCITY_SIGMA: Final = 3.0
 _ANY_HEADING: Final = math.pi / math.sqrt(3.0)
 """Standard deviation of an angle of which nothing is known [rad]."""
 _STEP_NS: Final = NS_PER_S // 5
-"""Least time between the fixes of an alignment; more of them take longer and tell the same."""
+"""Least time between the fixes of an alignment; more of them only take longer."""
 
 
 class HeadingFrom(StrEnum):

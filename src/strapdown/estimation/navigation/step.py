@@ -286,7 +286,11 @@ def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction, th
 
 @kernel
 def aid(
-    s: NavigatorMemory, p: NavigatorParams, c: Correction, told: AidingUpdate, answer: AidingVerdict
+    s: NavigatorMemory,
+    p: NavigatorParams,
+    c: Correction,
+    update: AidingUpdate,
+    answer: AidingVerdict,
 ) -> None:
     """Update with an aiding if it passes its gate.
 
@@ -295,31 +299,33 @@ def aid(
     numbers fit, and they are accepted.
     """
     keep(s, c)
-    answer.nis = tell(s, c, told, answer)
-    answer.accepted = answer.nis <= told.gate
+    answer.nis = correct_all(s, c, update, answer)
+    answer.accepted = answer.nis <= update.gate
     if not answer.accepted:
         refuse(s, c)
-        s.refused[told.kind] += told.gate > 0.0
-        if s.refused[told.kind] > p.patience:
+        s.refused[update.kind] += update.gate > 0.0
+        if s.refused[update.kind] > p.patience:
             for j in range(SIZE):
                 for k in range(SIZE):
-                    s.error_covariance[j][k] *= answer.nis / told.count
-            tell(s, c, told, answer)
+                    s.error_covariance[j][k] *= answer.nis / update.count
+            correct_all(s, c, update, answer)
             answer.accepted = True
     if answer.accepted:
-        s.refused[told.kind] = 0.0
+        s.refused[update.kind] = 0.0
         inject(s, c)
         publish(s)
 
 
 @kernel
-def tell(s: NavigatorMemory, c: Correction, told: AidingUpdate, answer: AidingVerdict) -> float:
+def correct_all(
+    s: NavigatorMemory, c: Correction, update: AidingUpdate, answer: AidingVerdict
+) -> float:
     """Update with the numbers one after the other; return the sum of their NIS."""
     nis = 0.0
-    for k in range(told.count):
+    for k in range(update.count):
         for j in range(SIZE):
-            c.slopes[j] = told.slopes[k][j]
-        nis += correct(s, c, told.residuals[k], told.variances[k])
+            c.slopes[j] = update.slopes[k][j]
+        nis += correct(s, c, update.residuals[k], update.variances[k])
         copy(answer.columns[k], c.column)
         answer.innovations[k], answer.variances[k] = c.innovation, c.variance
     return nis
@@ -348,9 +354,9 @@ def run_aidings(
     params: Sequence[NavigatorParams],
     _earth: Sequence[Earth],
     correction: Sequence[Correction],
-    told: Sequence[AidingUpdate],
+    updates: Sequence[AidingUpdate],
     answers: Sequence[AidingVerdict],
 ) -> None:
     """Process aidings, and write the result of each."""
-    for i in range(len(told)):
-        aid(memory[0], params[0], correction[0], told[i], answers[i])
+    for i in range(len(updates)):
+        aid(memory[0], params[0], correction[0], updates[i], answers[i])

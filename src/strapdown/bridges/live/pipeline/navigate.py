@@ -81,6 +81,11 @@ class NavigateStage(Part):
         for pose in self._navigation.finish():
             self.give(pose)
         self.notes += self._navigation.notes
+        if unused := self._navigation.unused:
+            self.notes.append(
+                f"{counted(unused, 'message')} not used: fixes without position, or messages "
+                "before the first sample"
+            )
 
     def _answer(self, waiting: deque[Imu], before_ns: float) -> None:
         """Process the samples whose stamps are before a limit."""

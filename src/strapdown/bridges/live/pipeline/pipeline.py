@@ -294,20 +294,20 @@ class Pipeline:
             self._began_s = monotonic()
             self._go.set()
         live = (each.name for each in self.parts if each.state is not State.FAILED)
-        self._tell(f"running: {', '.join(live) or 'nothing'}")
+        self._print(f"running: {', '.join(live) or 'nothing'}")
 
-    def _tell(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         try:
             self._say(line)
-        except Exception as error:  # noqa: BLE001 (whoever listens, the parts go on)
-            _log.warning("not told %r: %s", line, wording(error))
+        except Exception as error:  # noqa: BLE001 (the parts continue regardless)
+            _log.warning("cannot report %r: %s", line, wording(error))
 
     def _has_ended(self, part: Part) -> None:
         """Stop the stages that have no input left without this one."""
         self._is_ready(part)
         report = part.report()
         ended = f"ended: {counted(report.messages, 'message')}"
-        self._tell(f"{part.name}: {f'failed: {report.error}' if report.error else ended}")
+        self._print(f"{part.name}: {f'failed: {report.error}' if report.error else ended}")
         with self._changing:
             self._live.discard(part.name)
             for each in self._behind[part.name]:

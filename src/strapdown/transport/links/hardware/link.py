@@ -83,7 +83,7 @@ class HardwareLink(Link):
         self._backend, self._sensor, self._sink = name, sensor, sink
         self._publisher = f"{name}-{os.getpid()}-{time.time_ns():x}"
         self._seq = self._damaged = self._lost = 0
-        self._gone, self._told = "", False
+        self._gone, self._is_reported = "", False
         self._stop = Event()
         self._thread = Thread(target=self._run, name=f"{name} sensor", daemon=True)
         self._thread.start()
@@ -138,9 +138,9 @@ class HardwareLink(Link):
                 arrivals.append(Arrival(bytes(sample), self._seq, self._publisher, 0, received_ns))
                 self._seq += 1
             self._report()
-            if not self._told and (problem := self._sensor.problem()):
+            if not self._is_reported and (problem := self._sensor.problem()):
                 _log.warning("%s: %s", self._backend, problem)
-                self._told = True
+                self._is_reported = True
             if arrivals:
                 self._sink.deliver(arrivals)
 

@@ -147,8 +147,8 @@ class Service:
         used = _node.description(self.channel.name)
         if used not in (None, self._attributes):
             raise TransportError(
-                f"topic {self.channel.name!r} carries {_told(used)} in another process, "
-                f"got {_told(self._attributes)}: give this topic another name"
+                f"topic {self.channel.name!r} carries {_described(used)} in another process, "
+                f"got {_described(self._attributes)}: give this topic another name"
             )
 
     def _patiently(self, make: Callable[[], Made]) -> Made:
@@ -203,5 +203,5 @@ def _payload(name: str, size: int | None) -> Any:  # noqa: ANN401 (as publisher)
     return iox.Slice[kind] if size is None else kind
 
 
-def _told(attributes: Mapping[str, str]) -> str:
+def _described(attributes: Mapping[str, str]) -> str:
     return "{type} ({bytes} bytes, {reliability})".format(**attributes)

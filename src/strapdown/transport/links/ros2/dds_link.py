@@ -81,7 +81,7 @@ class DdsLink(Link):
         self._waits_for_room = channel.reliable
         self._counting = Lock()
         self._totals = 0, 0  # that DDS has lost, and refused
-        self._told = 0  # of them, how many have not been found missing among the numbers
+        self._reported = 0  # of them, how many have not been found missing among the numbers
         self._closing = Event()
         offered, asked = profiles(backend, channel, form)
         self._best_effort = asked[Policy.Reliability] == Policy.Reliability.BestEffort
@@ -134,7 +134,7 @@ class DdsLink(Link):
             status = reader.get_sample_rejected_status() if self._best_effort else None
             self._totals = lost, status.total_count if status else 0
             lost, refused = (now - then for now, then in zip(self._totals, before, strict=True))
-            self._told += lost + refused
+            self._reported += lost + refused
         if lost:
             self._sink.lose(lost)
         if refused:
@@ -219,8 +219,8 @@ class DdsLink(Link):
         """Count missing numbers, unless DDS has reported those messages as lost."""
         self.settle()
         with self._counting:
-            known = min(missing, self._told)
-            self._told -= known
+            known = min(missing, self._reported)
+            self._reported -= known
         if missing > known:
             self._sink.lose(missing - known)
 
@@ -239,9 +239,9 @@ class _Publisher:
         if not self._is_ours:
             number, missing = self._next or 0, 0
         else:
-            told = stamp_ns & _NUMBER
-            expected = told if self._next is None else self._next
-            missing = (told - expected) & _NUMBER
+            stated = stamp_ns & _NUMBER
+            expected = stated if self._next is None else self._next
+            missing = (stated - expected) & _NUMBER
             number = expected + missing
             stamp_ns = stamp_ns & ~_NUMBER | (_NUMBER + 1) // 2
         self._next = number + 1
