@@ -8,6 +8,7 @@ import os
 import threading
 import time
 import uuid
+from importlib import resources
 from pathlib import Path
 from textwrap import dedent
 
@@ -495,7 +496,7 @@ BAD = {
     "[topic.a]\naddress = 'serial:/dev/x?protocol=ximu3'": (
         "line 2: topic.a.address: there is no protocol 'ximu3'; the nearest names: 'x-imu3'"
     ),
-    "[topic.a]\naddress = 'serial:/dev/x?protocol=none.toml'": "line 2: topic.a.address: none.toml",
+    "[topic.a]\naddress = 'serial:/dev/x?protocol=none.toml'": "none.toml: No such file",
     "[topic.a]\naddress = 'udp:imu?protocol=csv'": "line 2: topic.a.address: expected the number",
     "[topic.a]\naddress = 'iio:0?mode=fast'": "line 2: topic.a.address: expected mode as auto or",
     DEVICE + "[topic.a]\nfrom = 'imu'\naddress = 'udp:5005?protocol=csv'": (
@@ -528,6 +529,18 @@ def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path, text):
     assert str(caught.value).startswith(f"{path}: ")
     assert BAD[text] in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_file_of_a_protocol_is_sought_in_the_folder_of_the_pipeline(tmp_path):
+    text = '[topic.imu]\naddress = "udp:5005?protocol=mine.toml"\n'
+    text += '[record.a]\nfrom = "imu"\nfile = "a.mcap"\n'
+    path = tmp_path / "pipeline.toml"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=r"line 2: topic.imu.address: .*mine.toml: No such file"):
+        Pipeline.from_file(path)
+    declared = resources.files("strapdown.transport.links.hardware") / "protocols" / "csv.toml"
+    (tmp_path / "mine.toml").write_text(declared.read_text())
+    assert [part.name for part in Pipeline.from_file(path).parts] == ["imu", "a"]
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path):

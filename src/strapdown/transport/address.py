@@ -91,8 +91,14 @@ def is_address(text: str) -> bool:
         return True
 
 
-def parse_address(text: str) -> Address:
+def parse_address(text: str, *, folder: Path | None = None) -> Address:
     """Read an address.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path, optional
+        Folder in which relative paths of files begin, by default the working directory.
 
     Raises
     ------
@@ -131,6 +137,9 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
     for key in options:
         if key not in known:
             raise UnknownNameError(f"option of {backend.name}", key, [*known, "type"])
+    for key in backend.files & options.keys() if folder is not None else ():
+        if Path(options[key]).suffix:  # a name has no ending
+            options[key] = str(folder / options[key])
     values = {key: _value(text, key, hints[key], value) for key, value in options.items()}
     msg_type = None if kind is None else message_type(kind)
     backend = dataclasses.replace(backend, **values)

@@ -57,6 +57,8 @@ class Backend:
     name: ClassVar[str]
     module: ClassVar[str | None] = None
     """Module with its function ``open_link(backend, channel, sink) -> Link``."""
+    files: ClassVar[frozenset[str]] = frozenset()
+    """Options that name files."""
     can_send: ClassVar[bool] = True
     """Whether messages can be sent."""
 
@@ -119,6 +121,7 @@ class Zenoh(Backend):
     listen: tuple[str, ...] = ()
     config: str = ""
     name = "zenoh"
+    files = frozenset({"config"})
     module = "strapdown.transport.links.zenoh"
     CONNECT: ClassVar[str] = "STRAPDOWN_ZENOH_CONNECT"
     LISTEN: ClassVar[str] = "STRAPDOWN_ZENOH_LISTEN"
@@ -191,6 +194,7 @@ class _Sensor(Backend):
     """A sensor, of which messages are only received."""
 
     module = "strapdown.transport.links.hardware"
+    files = frozenset({"protocol"})
     can_send = False
 
     def check(self, name: str) -> None:

@@ -27,7 +27,7 @@ class TopicSink(Part):
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         with table.about("address"):
-            self._address = parse_address(table.need("address", str))
+            self._address = parse_address(table.need("address", str), folder=table.folder)
         if not self._address.backend.can_send:
             line = f"expected a topic to publish on, {self._address.backend.name} only receives"
             raise table.error(line, "address")

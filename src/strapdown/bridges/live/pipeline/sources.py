@@ -255,7 +255,7 @@ class TopicSource(Part):
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         with table.about("address"):
-            self._address = parse_address(table.need("address", str))
+            self._address = parse_address(table.need("address", str), folder=table.folder)
         self.address = self._address.backend.name, self._address.name.removeprefix("/")
         self.gives = self._address.msg_type or Imu
         self._topic: Topic[Any] | None = None

@@ -46,7 +46,7 @@ class Table:
 
     def __init__(self, kind: str, name: str, values: Mapping[str, Any], file: PipelineFile) -> None:
         self.kind, self.name = kind, name
-        self.force, self.path = file.force, file.path
+        self.force, self.path, self.folder = file.force, file.path, file.folder
         self._values, self._file = values, file
         self._asked: dict[str, None] = {}
 
@@ -139,7 +139,7 @@ class Table:
 
     def place(self, value: str) -> Path:
         """Return a path of the file, from the folder of the file."""
-        return self._file.folder / value
+        return self.folder / value
 
     def place_or_name(self, value: str) -> str:
         """Return a path as :meth:`place` does where something is there, else the name it is."""
