@@ -167,7 +167,7 @@ class _Stream:
 
     holds: str
     kind: str
-    said: dict[str, Any]
+    header: dict[str, Any]
     waiting: list[Series] = field(default_factory=list)
     records: list[NDArray[np.void]] = field(default_factory=list)
     covered: Coverage | None = None
@@ -233,16 +233,16 @@ class _Rows:
 
     def _add_rows(self, topic: str, kind: str, messages: Part) -> None:
         holds, series = converted(kind, messages, topic)
-        said = heading(holds, series)
+        header = heading(holds, series)
         stream = self._streams.get(topic)
         if stream is None:
             if self._begun and (self._vectors or self._cut is None):
                 raise NeedsWhole(f"{topic} begins later than others")
-            stream = self._streams[topic] = _Stream(holds, kind, said)
+            stream = self._streams[topic] = _Stream(holds, kind, header)
         elif (stream.holds, stream.kind) != (holds, kind):
             raise NeedsWhole(f"{topic} has messages of two types")
-        elif said != stream.said:
-            series = _like(stream.said, series, messages)
+        elif header != stream.header:
+            series = _like(stream.header, series, messages)
         stream.waiting.append(series)
         if kind in INTERVALS and isinstance(messages, np.ndarray):
             ends, lengths = (messages[name].astype(np.int64) for name in INTERVALS[kind])
@@ -372,12 +372,12 @@ class _Rows:
 
     def _restored(self, name: str, stream: _Stream, series: Series) -> Series:
         """Return rows as the file describes them."""
-        said = self._topics.description(stream.holds, name)
-        stream.described = said if stream.described is None else stream.described
-        if said != stream.described:
+        description = self._topics.description(stream.holds, name)
+        stream.described = description if stream.described is None else stream.described
+        if description != stream.described:
             raise NeedsWhole(f"{name} is described after its first rows")
         try:
-            return restore(series, said)
+            return restore(series, description)
         except ValueError as error:
             raise NeedsWhole(f"the description of {name} is damaged") from error
 
@@ -442,7 +442,7 @@ def _one(parts: list[Series]) -> Series:
         raise NeedsWhole(str(error)) from error
 
 
-def _like(said: dict[str, Any], series: Series, messages: Part) -> Series:
+def _like(header: dict[str, Any], series: Series, messages: Part) -> Series:
     """Return rows with the columns of the first block, where their values are known.
 
     Raises
@@ -450,8 +450,8 @@ def _like(said: dict[str, Any], series: Series, messages: Part) -> Series:
     NeedsWhole
         They are not, or another property differs.
     """
-    own = heading(said["holds"], series)
-    missing = {*said["columns"]} - {*own["columns"]}
+    own = heading(header["holds"], series)
+    missing = {*header["columns"]} - {*own["columns"]}
     if isinstance(series, ImuSeries) and isinstance(messages, Batch):
         rows = len(series)
         stated = normal_form(messages.values[:, 4:13], ROS_ABSENT).reshape(-1, 3, 3)
@@ -464,6 +464,6 @@ def _like(said: dict[str, Any], series: Series, messages: Part) -> Series:
         }
         if missing <= known.keys():
             series = series.replace(**{name: known[name] for name in missing})
-    if heading(said["holds"], series) != said:
+    if heading(header["holds"], series) != header:
         raise NeedsWhole("columns or frames of a topic change")
     return series

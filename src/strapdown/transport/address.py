@@ -137,8 +137,8 @@ name='/imu/data', msg_type=<class 'strapdown.messages.imu.Imu'>)
     for key in options:
         if key not in known:
             raise UnknownNameError(f"option of {backend.name}", key, [*known, "type"])
-    for key in backend.files & options.keys() if folder is not None else ():
-        if Path(options[key]).suffix:  # a name has no ending
+    for key in backend.files & options.keys():
+        if folder is not None and Path(options[key]).suffix:  # a name has no ending
             options[key] = str(folder / options[key])
     values = {key: _value(text, key, hints[key], value) for key, value in options.items()}
     msg_type = None if kind is None else message_type(kind)

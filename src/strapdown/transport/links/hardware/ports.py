@@ -1,4 +1,4 @@
-"""Ports that bytes come from: a serial one, and a socket for datagrams."""
+"""Ports that bytes are received from: a serial one, and a socket for datagrams."""
 
 from __future__ import annotations
 
