@@ -323,8 +323,10 @@ def test_a_slow_device_is_polled_at_its_rate(iio):
 
 def test_a_buffer_that_cannot_be_enabled_is_polled_or_said(iio):
     (iio / "dev/iio:device3").unlink()
+    (iio / "sys/iio:device3/buffer/enable").write_text("1")  # by the program that uses it
     with iio_topic(iio) as topic:
         received(topic, 2)
+    assert (iio / "sys/iio:device3/buffer/enable").read_text() == "1"
     with (
         pytest.raises(TransportError, match=r"the buffer cannot be enabled: .*mode=poll"),
         iio_topic(iio, mode="buffer") as topic,

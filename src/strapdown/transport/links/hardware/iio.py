@@ -186,10 +186,10 @@ class IioSensor:
         wanted = {f"in_{kind}_{axis}" for kind in self._kinds for axis in _AXES}
         wanted.add("in_timestamp")
         try:
+            self._fd = os.open(self._node, os.O_RDONLY | os.O_NONBLOCK)  # fails where it is in use
             self._write("buffer/enable", "0")
             scan = Scan.enabled(folder, wanted)
             self._write("buffer/length", str(_LENGTH))
-            self._fd = os.open(self._node, os.O_RDONLY | os.O_NONBLOCK)
             self._write("buffer/enable", "1")
         except (OSError, ValueError) as error:
             if self._fd >= 0:
