@@ -268,3 +268,10 @@ def test_a_velocity_beyond_the_message_is_limited(monkeypatch):
 def test_a_patience_without_a_length_is_refused(simulator, patience_s):
     with pytest.raises(ValueRangeError, match="expected a patience above 0 s"):
         simulator(World("quadcopter"), listen="0", patience_s=patience_s)
+
+
+def test_a_step_that_is_not_of_whole_milliseconds_is_refused():
+    file = read_world("quadcopter")
+    file.world_info.set("basicTimeStep", 0.5)
+    with pytest.raises(DeviceError, match=r"basicTimeStep of whole milliseconds, got 0\.5"):
+        HilSimulator(World(file), listen="0")

@@ -68,7 +68,8 @@ class Vehicle:
     Raises
     ------
     DeviceError
-        The robot lacks a sensor or a motor, or the world has another coordinate system.
+        The robot lacks a sensor or a motor, or the world has another coordinate system or a basic
+        step that is not of whole milliseconds.
     """
 
     def __init__(
@@ -78,6 +79,11 @@ class Vehicle:
         if system != "ENU":
             raise DeviceError(
                 f"expected a world whose WorldInfo has the coordinateSystem 'ENU', got {system!r}"
+            )
+        if not float(world.basic_time_step).is_integer():
+            raise DeviceError(
+                "expected a world whose WorldInfo has a basicTimeStep of whole milliseconds, got"
+                f" {world.basic_time_step:g}"
             )
         self.world = world
         self._robot = Robot(world, robot=robot)

@@ -1,4 +1,4 @@
-"""Program that evaluates templates in a process of its own, which can open no file.
+"""Program that evaluates templates in a separate process, which can open no file.
 
 Started by :mod:`strapdown.webots.file.templates`. It reads a JSON object from each line of the
 standard input and answers with one line. It imports nothing of the package, so that it starts

@@ -1,6 +1,6 @@
 """Templates: PROTOs with a program in their body, in Lua or JavaScript, that writes the nodes.
 
-A program is evaluated in a process of its own (:mod:`~strapdown.webots.file.template_worker`) that
+A program is evaluated in a separate process (:mod:`~strapdown.webots.file.template_worker`) that
 cannot open files, within limits of time and memory. Needs the extra ``proto``.
 """
 
