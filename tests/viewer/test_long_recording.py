@@ -28,6 +28,7 @@ class Blocks:
     """Parts of a recording, each after a permission."""
 
     report = ReadReport("test", lost_messages=3)
+    progress = 0.2
 
     def __init__(self, recording, count, permission=None):
         first, last = recording.span_ns
@@ -119,7 +120,9 @@ def test_the_page_grows_while_the_recording_is_read(recording):
     source = opened(recording, permission=permission)
     model = ViewModel([source])
     assert source.is_loading
-    assert source.health()[0].name == "loading"
+    loading = source.health()[0]
+    assert loading.name == "loading"
+    assert loading.value.startswith("20%, ")
     assert model.extent_s[1] == pytest.approx(8.0, abs=0.1)
     assert len(model.panels(0)) > 0
     permission.set()
@@ -150,6 +153,7 @@ def test_samples_that_go_back_between_blocks_are_counted_and_left_out():
 
     class Overlapping:
         report = ReadReport("test")
+        progress = 1.0
 
         def __iter__(self):
             return iter(parts)

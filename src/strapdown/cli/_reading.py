@@ -265,6 +265,11 @@ class Part:
         """An account of the reading."""
         return self._blocks.report
 
+    @property
+    def progress(self) -> float:
+        """Fraction of the file that is read so far."""
+        return self._blocks.progress
+
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks; raise after the last where none had a sample in the span."""
         span: tuple[int, int] | None = None

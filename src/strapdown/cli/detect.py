@@ -81,8 +81,7 @@ def detect(
     check_targets(output, picture, force=force, recording=False)
 
     def in_blocks(blocks: ImuBlocks) -> _Found:
-        with working(f"{', '.join(names)} over a long recording"):
-            found, start_ns = _run(detectors, blocks)
+        found, start_ns = _run(detectors, blocks)
         return _Found(found, start_ns, blocks.taken(), blocks.notes(), blocks.report)
 
     why_whole = "a figure shows all samples" if picture is not None else ""

@@ -117,6 +117,7 @@ class LongRecordingSource:
         self.shared: dict[Any, Any] = {}
         self.report = ReadReport("")
         self.is_loading = True
+        self._progress = 0.0
         self._wanted, self._topic, self._reference_topic = topic, "", ""
         self._estimator = estimator
         self._imu, self._field = Table(), Table()
@@ -153,6 +154,7 @@ class LongRecordingSource:
                 for block in blocks:
                     if self._stop.is_set():
                         return
+                    self._progress = blocks.progress
                     self._take(block)
                 self.report = blocks.report
             if self.span() is None and block is not None:
@@ -361,7 +363,8 @@ class LongRecordingSource:
 
     def health(self) -> Sequence[Figure]:
         """Return rate, gaps, order, NaN and clipping of the samples so far."""
-        state = [Figure("loading", f"{len(self._imu) / 1e6:.1f} million samples so far")]
+        loading = f"{self._progress:.0%}, {len(self._imu) / 1e6:.1f} million samples so far"
+        state = [Figure("loading", loading)]
         state *= self.is_loading
         if self._error is not None:
             state.append(Figure("error", str(self._error), is_good=False))
