@@ -31,16 +31,6 @@ PEERS = {
     "ros1.md": ("rosmaster", "apt-get install python3-rosmaster python3-rospy"),
 }
 """Programs that the commands of a page need, and how to install them."""
-OF_MANY_PROCESSES = {
-    "hardware.md",
-    "horus.md",
-    "pipelines.md",
-    "recording.md",
-    "ros1.md",
-    "ros2.md",
-    "transports.md",
-}
-"""Pages whose commands take long, because they start one process after another."""
 ARDUPILOT = "ardupilot.md"
 """The page whose blocks read ``flight.bin`` and ``flight.tlog``, which the tests write."""
 RECORDING = re.compile(r"\bsample_\w+\.ulg\b")
@@ -119,7 +109,7 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
     "page",
     [
         pytest.param(
-            page, id=page.name, marks=[pytest.mark.slow] * (page.name in OF_MANY_PROCESSES)
+            page, id=page.name, marks=[] if page == ROOT / "README.md" else [pytest.mark.slow]
         )
         for page in PAGES
     ],

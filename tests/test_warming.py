@@ -123,6 +123,7 @@ def test_what_was_compiled_beforehand_runs_without_the_compiler(cache, tmp_path)
     assert in_a_process_of_its_own(USED, cache) == ["False", "True"]
 
 
+@pytest.mark.slow
 def test_machine_code_that_was_damaged_is_made_again(cache):
     (file,) = cache.glob("*.o")
     whole = file.read_bytes()
@@ -133,6 +134,7 @@ def test_machine_code_that_was_damaged_is_made_again(cache):
     assert file.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path):
     nowhere = tmp_path / "file"
     nowhere.write_text("no folder")

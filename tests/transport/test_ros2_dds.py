@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 import os
 import re
 import select
@@ -726,7 +727,7 @@ def test_a_link_that_closes_gives_back_its_threads_and_sockets(join):
         first.close()
         second.close()
         second.close()
-    assert until(lambda: resources() == before)
+    assert until(lambda: all(map(operator.le, resources(), before)))  # earlier tests may end too
 
 
 def test_no_socket_takes_packets_from_other_hosts(join):
