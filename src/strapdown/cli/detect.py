@@ -121,7 +121,7 @@ def detect(
 
 
 class _Found(NamedTuple):
-    """Events of a recording, those of each detector in turn, and what is told about it."""
+    """Events of a recording by detector, and the description of the recording."""
 
     events: list[Events]
     start_ns: int
