@@ -174,6 +174,8 @@ def test_what_cannot_be_read_raises_at_once_and_later_is_shown(recording):
         yield Damaged()
 
     class Damaged:
+        progress = 0.5
+
         def __iter__(self):
             yield recording
             raise FormatError("damaged at offset 7")
