@@ -4,20 +4,22 @@ import math
 import socket
 import sys
 from contextlib import closing, contextmanager, suppress
-from threading import Event, Thread
+from threading import Event, Thread, Timer
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from strapdown.errors import DeviceError, PeerLostError
+from strapdown.errors import DeviceError, PeerLostError, ValueRangeError
 from strapdown.webots import World
 from strapdown.webots.file.world_file import read_world
 
 pytest.importorskip("mujoco")
 common = pytest.importorskip("pymavlink.dialects.v20.common")
 
+from strapdown.bridges.mavlink.ardupilot import ArduPilotSimulator  # noqa: E402
 from strapdown.bridges.mavlink.hil import HilSimulator, pressure_at  # noqa: E402
+from strapdown.bridges.mavlink.vehicle import Fix, Vehicle  # noqa: E402
 
 MASS, GRAVITY, MOST_THRUST = 1.5, 9.81, 4 * 1e-5 * 1000.0**2
 NORTH_OF = 6378137.0 * math.radians(1e-7)  # m in the unit of HIL_GPS, roughly
@@ -206,3 +208,70 @@ def test_an_autopilot_that_falls_silent_is_reported():
 def test_a_robot_that_cannot_be_flown_is_refused(world, message):
     with pytest.raises(DeviceError, match=message):
         HilSimulator(World(world), listen="0")
+
+
+def test_an_autopilot_that_sends_all_the_time_does_not_stop_the_simulation(monkeypatch):
+    monkeypatch.setattr("strapdown.bridges.mavlink.hil._SETTLE_S", 0.1)
+
+    class Restless(Autopilot):
+        def run(self, link):
+            while not stop.wait(0.001):
+                link.mav.hil_actuator_controls_send(0, [0.0] * 16, 0, 1)
+
+    stop = Event()
+    with flying(World("quadcopter"), Restless([0, 0, 0])) as simulator:
+        guard = Timer(5.0, simulator.stop)
+        guard.start()
+        assert simulator.fly(0.02) == pytest.approx(0.02)
+        guard.cancel()
+        stop.set()
+
+
+def test_the_last_of_several_outputs_drives_the_motors(monkeypatch):
+    driven = []
+    monkeypatch.setattr(Vehicle, "drive", lambda _, shares: driven.append(shares[0]))
+
+    class Double(Autopilot):
+        def run(self, link):
+            packed = [
+                common.MAVLink_hil_actuator_controls_message(0, [share] * 16, 0, 1).pack(link.mav)
+                for share in (0.25, 0.75)
+            ]
+            link.write(b"".join(packed))
+            for _ in link.messages():
+                """Read until the simulator disconnects."""
+
+    with flying(World("quadcopter"), Double([0, 0, 0]), patience_s=0.2) as simulator:
+        with pytest.raises(PeerLostError, match="HIL_ACTUATOR_CONTROLS"):
+            simulator.fly(1.0)
+        assert simulator.counts["controls"] == 2
+    assert driven == [0.75]
+
+
+def test_a_velocity_beyond_the_message_is_limited(monkeypatch):
+    fast = Fix(47.0, 8.0, 500.0, np.array([-400.0, 1000.0, 10.0]))
+    monkeypatch.setattr(Vehicle, "fix", lambda _: fast)
+
+    class Reader(Autopilot):
+        def run(self, link):
+            self.first = next(m for m in link.messages() if m.get_type() == "HIL_GPS")
+
+    pilot = Reader([0, 0, 0])
+    with flying(World("quadcopter"), pilot) as simulator:
+        simulator.fly(0.05)
+    assert (pilot.first.vn, pilot.first.ve, pilot.first.vd) == (-32768, 32767, 1000)
+    assert pilot.first.vel == 65535
+
+
+@pytest.mark.parametrize("patience_s", [0.0, -1.0, math.nan])
+@pytest.mark.parametrize("simulator", [HilSimulator, ArduPilotSimulator])
+def test_a_patience_without_a_length_is_refused(simulator, patience_s):
+    with pytest.raises(ValueRangeError, match="expected a patience above 0 s"):
+        simulator(World("quadcopter"), listen="0", patience_s=patience_s)
+
+
+def test_a_step_that_is_not_of_whole_milliseconds_is_refused():
+    file = read_world("quadcopter")
+    file.world_info.set("basicTimeStep", 0.5)
+    with pytest.raises(DeviceError, match=r"basicTimeStep of whole milliseconds, got 0\.5"):
+        HilSimulator(World(file), listen="0")

@@ -632,6 +632,15 @@ def test_over_tcp_a_world_is_only_saved_as_one_in_its_project(serve_world, on_di
     assert not (on_disk.parent / "copy.txt").exists()
 
 
+def test_a_node_whose_proto_cannot_be_read_is_refused(serve_world, monkeypatch, tmp_path):
+    monkeypatch.setenv("STRAPDOWN_PROTO_PATH", str(tmp_path / "absent"))
+    running = serve_world()
+    library = Library(running.ipc(robot="boss"))
+    library.insert(library.field(0, "children"), 0, "Unknown { }")
+    assert "No such folder or archive of PROTOs" in running.log[-1]
+    assert library.from_def("CRATE")  # it is still served
+
+
 # -- profiles ------------------------------------------------------------------------------------
 
 TILTED = """#VRML_SIM R2025a utf8

@@ -273,6 +273,26 @@ def test_a_wrong_argument_is_one_line_and_exit_1(arguments, text):
     assert re.search(text, done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--robot", "bob"], "no robot 'bob'"),
+        (["nothing.py"], "No such controller"),
+        ([], "has no controller"),
+    ],
+)
+def test_a_wrong_robot_or_controller_is_reported_without_warnings(arguments, text):
+    write(
+        "w.wbt",
+        '#VRML_SIM R2025a utf8\nEXTERNPROTO "https://example.org/Table.proto"\n'
+        'Table { }\nRobot { name "rob" controller "nothing" }\n',
+    )
+    done = run("--world", "w.wbt", *arguments)
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert text in line
+
+
 def test_a_missing_controller_is_named():
     done = run("none.py", "--world", "w.wbt")
     assert done.exit_code == 1

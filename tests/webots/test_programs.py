@@ -10,6 +10,7 @@ import pytest
 
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.webots.file.sample_worlds import find_world, sample_worlds
+from strapdown.webots.file.world_file import read_world
 from strapdown.webots.run.programs import Program, environment, find_programs
 from strapdown.webots.run.runner import run_controllers
 from strapdown.webots.world.world import World
@@ -37,7 +38,7 @@ def project(tmp_path):
 
 
 def test_every_robot_gets_the_controller_that_it_names(project):
-    programs, idle = find_programs(World(project))
+    programs, idle = find_programs(read_world(project))
     controllers = project.parents[1] / "controllers"
     assert programs == [
         Program("one", controllers / "walk" / "walk.py", ("--fast", "2")),
@@ -50,13 +51,13 @@ def test_every_robot_gets_the_controller_that_it_names(project):
 def test_a_script_takes_the_place_of_one_controller(project, tmp_path):
     script = tmp_path / "mine.py"
     script.write_text(SCRIPT)
-    programs, _ = find_programs(World(project), script, robot="one", args=["x"])
+    programs, _ = find_programs(read_world(project), script, robot="one", args=["x"])
     assert programs[0] == Program("one", script, ("--fast", "2", "x"))
     assert programs[1].script.name == "talk.py"
 
 
 def test_a_robot_alone_may_be_driven(project):
-    programs, idle = find_programs(World(project), robot="two")
+    programs, idle = find_programs(read_world(project), robot="two")
     assert [each.robot for each in programs] == ["two"]
     assert len(idle) == 2
 
@@ -65,7 +66,7 @@ def test_a_script_needs_a_robot_where_there_are_several(project, tmp_path):
     script = tmp_path / "mine.py"
     script.write_text(SCRIPT)
     with pytest.raises(ValueRangeError, match="3 robots, one of: one, two, three"):
-        find_programs(World(project), script)
+        find_programs(read_world(project), script)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +82,16 @@ def test_what_cannot_be_run_is_refused(project, script, options, refusal):
     error, text = refusal
     project.with_name("program.c").write_text("int main() {}")
     with pytest.raises(error, match=text):
-        find_programs(World(project), script and project.with_name(script), **options)
+        find_programs(read_world(project), script and project.with_name(script), **options)
 
 
 def test_a_world_without_controllers_is_refused():
     with pytest.raises(ValueRangeError, match=r"robot 'rob' has no controller.*CONTROLLER\.py"):
-        find_programs(World('#VRML_SIM R2025a utf8\nRobot { name "rob" }'))
+        find_programs(read_world('#VRML_SIM R2025a utf8\nRobot { name "rob" }'))
     with pytest.raises(ValueRangeError, match=r"the world has no robot.*--proto-dir"):
-        find_programs(World("#VRML_SIM R2025a utf8\nWorldInfo { }"))
+        find_programs(read_world("#VRML_SIM R2025a utf8\nWorldInfo { }"))
     address = "https://example.org/Walker.proto"
-    hidden = World(f'#VRML_SIM R2025a utf8\nEXTERNPROTO "{address}"\nWalker {{ }}')
+    hidden = read_world(f'#VRML_SIM R2025a utf8\nEXTERNPROTO "{address}"\nWalker {{ }}')
     with pytest.raises(ValueRangeError, match=rf"no robot.*Walker.*PROTO at '{address}'.*protos"):
         find_programs(hidden, "walk.py")
 
@@ -122,7 +123,7 @@ def test_a_controller_runs_in_its_folder_as_main(project, capfd):
         "print(os.environ['PYTHONIOENCODING'], sys.stdout.encoding, sys.stdin.read() == '')\n"
     )
     world = World(project)
-    run_controllers(world, find_programs(world, robot="one")[0])
+    run_controllers(world, find_programs(world.file, robot="one")[0])
     first, name, instance, last = capfd.readouterr().out.splitlines()
     folder = str(script.parent)
     argv = [str(script), "--fast", "2"]
@@ -189,7 +190,7 @@ def test_a_controller_that_asks_for_another_python_is_told_of_once(tmp_path, fir
     if ini is not None:
         script.with_name("runtime.ini").write_text(ini)
     world = World('#VRML_SIM R2025a utf8\nRobot { name "one" }\n')
-    lines = find_programs(world, script)[1]
+    lines = find_programs(world.file, script)[1]
     assert len(lines) == bool(said)
     assert all(line.startswith(f"robot 'one': {said}") for line in lines)
     assert all(

@@ -78,3 +78,22 @@ def test_a_file_of_great_size_is_refused(tmp_path):
         pack.writestr("Board.proto", b" " * (33 * 2**20))
     with pytest.raises(FormatError, match="at most 32 MiB each"):
         read_world(WORLD, proto_dirs=[tmp_path / "b.zip"])
+
+
+def test_a_link_to_nothing_in_an_archive_is_an_error(tmp_path):
+    with tarfile.open(tmp_path / "b.tar", "w") as pack:
+        link = tarfile.TarInfo("Board.proto")
+        link.type, link.linkname = tarfile.SYMTYPE, "Nothing.proto"
+        pack.addfile(link)
+    with pytest.raises(FormatError, match="a zip or tar archive, with PROTO files"):
+        read_world(WORLD, proto_dirs=[tmp_path / "b.tar"])
+
+
+def test_an_encrypted_archive_is_an_error(tmp_path):
+    archive = packed(tmp_path / "b.zip", Board=BOARD)
+    data = bytearray(archive.read_bytes())
+    data[6] |= 1  # the flags of the member, and those in the directory
+    data[data.find(b"PK\x01\x02") + 8] |= 1
+    archive.write_bytes(data)
+    with pytest.raises(FormatError, match="encrypted"):
+        read_world(WORLD, proto_dirs=[archive])

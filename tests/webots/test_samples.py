@@ -25,7 +25,8 @@ def play(capfd):
 
     def run(name, duration_s, script=None, *, args=(), profile="R2025a", **options):
         world = World(find_world(name), profile=profile, duration_s=duration_s, **options)
-        report = run_controllers(world, find_programs(world, script, args=args)[0], timeout_s=20.0)
+        programs, _ = find_programs(world.file, script, args=args)
+        report = run_controllers(world, programs, timeout_s=20.0)
         said = capfd.readouterr()
         assert [each.status for each in report.ended] == [0] * len(report.ended), said.err
         assert "Traceback" not in said.err

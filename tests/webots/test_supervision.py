@@ -371,6 +371,16 @@ def test_the_world_is_saved_as_it_is(fallen, tmp_path):
     assert ask("world_save", str(tmp_path / "no" / "such" / "folder.wbt")) is False
 
 
+def test_a_sample_world_is_not_overwritten(monkeypatch, tmp_path):
+    path = tmp_path / "sample.wbt"
+    path.write_text(SCENE)
+    monkeypatch.setattr("strapdown.webots.world.supervision.WORLDS", tmp_path)
+    ask = World(path).supervision.call
+    assert ask("world_save", None) is False
+    assert ask("world_save", str(tmp_path / "new.wbt")) is False
+    assert [each.read_text() for each in tmp_path.iterdir()] == [SCENE]
+
+
 def test_a_field_whose_new_value_is_not_supported_keeps_the_old_one():
     world = World(
         '#VRML_SIM R2025a utf8\nDEF W WorldInfo { gpsCoordinateSystem "WGS84" }'

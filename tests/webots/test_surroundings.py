@@ -7,6 +7,7 @@ import pytest
 
 from strapdown.webots import Robot, Supervisor, World
 from strapdown.webots.devices.surroundings import ray_directions
+from strapdown.webots.file.world_file import devices_of, read_world
 from strapdown.webots.scene.rays import cast
 from strapdown.webots.scene.shapes import Frame, Shape
 
@@ -304,3 +305,13 @@ def test_rays_along_an_axis_divide_by_zero_without_harm(kind, size, _geom, _half
     assert np.isfinite(down.distance)
     beside = cast(shape, np.array([3.0, 0.0, 5.0]), np.array([0.0, 0.0, -1.0]))
     assert beside.distance == math.inf
+
+
+def test_a_gaussian_width_that_is_not_positive_is_1():
+    world = read_world(
+        f"{HEAD}Robot {{ children DistanceSensor {{ gaussianWidth 0 numberOfRays 5 }} }}"
+    )
+    (sensor,) = devices_of(world.robots[0])
+    assert sensor.get("gaussianWidth") == 1
+    text = "Invalid 'gaussianWidth' changed to 1. The value should be positive."
+    assert world.warnings == [(sensor, text)]

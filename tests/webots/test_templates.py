@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from contextlib import closing
 
 import pytest
@@ -203,6 +204,29 @@ def test_a_program_that_does_not_end_is_ended(evaluate, language, body):
     with pytest.raises(UnsupportedError, match=r"got: a program that runs longer than 0\.5 s"):
         evaluate(body, language)
     assert evaluate("x", language) == "x"  # in a new process
+
+
+def test_a_program_that_took_too_long_is_not_started_again(evaluate):
+    body = "%< for (;;) {} >%"
+    with pytest.raises(UnsupportedError, match="runs longer than"):
+        evaluate(body)
+    begin = time.monotonic()
+    with pytest.raises(UnsupportedError, match="runs longer than"):
+        evaluate(body, other=1)
+    assert time.monotonic() - begin < 0.25  # half of its deadline
+
+
+@pytest.mark.parametrize(
+    ("language", "body"),
+    [
+        ("javascript", "%< throw new Error('x'.repeat(1e6)) >%"),
+        ("lua", "%{ error(string.rep('x', 1e6)) }%"),
+    ],
+)
+def test_the_error_of_a_program_is_short(evaluate, language, body):
+    with pytest.raises(UnsupportedError, match="xxx") as caught:
+        evaluate(body, language)
+    assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize(

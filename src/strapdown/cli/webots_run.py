@@ -122,21 +122,26 @@ def run(
     moved = (
         None if motion is None else simulation.find_motion(motion, duration_s=duration, poses=poses)
     )
-    simulated = webots.World(
+    file = webots.read_world(
         path,
+        proto_dirs=proto_dir or (),
+        keep_vectors=webots.find_profile(profile).keeps_vectors,
+    )
+    # Before the world prints its warnings: an error is one line.
+    programs, idle = find_programs(file, controller, robot=robot, args=args or ())
+    simulated = webots.World(
+        file,
         profile=profile,
         seed=seed,
         motion={robot: moved} if robot and moved else moved,
         dynamics=dynamics,
         velocity_model=velocity_model,
         duration_s=duration,
-        proto_dirs=proto_dir or (),
         axes=axes,
         late_devices=late_devices,
     )
     if sensor is not None:
         webots.fit_sensor(simulated, sensor)
-    programs, idle = find_programs(simulated, controller, robot=robot, args=args or ())
     for line in idle:
         say(line)
     # On a terminal the output of controllers would interfere with the bar.

@@ -20,7 +20,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from strapdown.bridges.mavlink.link import LOOPBACK, address_of
-from strapdown.bridges.mavlink.vehicle import Vehicle
+from strapdown.bridges.mavlink.vehicle import Vehicle, positive
 from strapdown.errors import PeerLostError
 from strapdown.geometry import quaternion
 
@@ -62,6 +62,8 @@ class ArduPilotSimulator:
     ------
     DeviceError
         The robot lacks a sensor or has no such motor, or the world has other coordinates.
+    ValueRangeError
+        The patience is not above 0 s, or the address is invalid.
     OSError
         The address is not available.
     """
@@ -75,9 +77,9 @@ class ArduPilotSimulator:
         motors: tuple[str, ...] = (),
         patience_s: float = 60.0,
     ) -> None:
+        self._patience_s = positive(patience_s)
         self._vehicle = Vehicle(world, robot, motors, _SENSORS)
         self._world = world
-        self._patience_s = patience_s
         self.counts = {"controls": 0, "lost": 0}
         self._stopped = False
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

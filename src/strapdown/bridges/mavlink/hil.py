@@ -24,7 +24,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from strapdown.bridges.mavlink.link import LOOPBACK, address_of
-from strapdown.bridges.mavlink.vehicle import Vehicle
+from strapdown.bridges.mavlink.vehicle import Vehicle, positive
 from strapdown.errors import DeviceError, PeerLostError
 from strapdown.formats.mavlink.frames import Decoder, end_of_frame
 from strapdown.formats.mavlink.messages import dialect
@@ -45,18 +45,22 @@ _SENSORS: Final = ("Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit")
 _SENSOR_FIELDS: Final = 0x1BFF  # all but the differential pressure, and the bit of a reset
 _LOOK_S: Final = 0.2  # longest wait between checks whether to stop
 _QUIET_S: Final = 0.05  # after this time without an answer, no other is on its way
+_SETTLE_S: Final = 2.0  # an autopilot that still sends after this time is not in lockstep
+_LONGEST_S: Final = 1e6  # longest wait that a socket accepts on every system
 _BUFFER: Final = 1 << 16
 
 
 def pressure_at(altitude: float) -> float:
     """Return the pressure [hPa] of the standard atmosphere at an altitude [m], below 11 km.
 
+    Above, the formula is continued down to 0 hPa.
+
     Examples
     --------
     >>> round(pressure_at(0.0), 2), round(pressure_at(1000.0), 1)
     (1013.25, 898.7)
     """
-    return float(1013.25 * (1.0 - 0.0065 * altitude / 288.15) ** 5.255877)
+    return float(1013.25 * max(0.0, 1.0 - 0.0065 * altitude / 288.15) ** 5.255877)
 
 
 class HilSimulator:
@@ -86,6 +90,8 @@ class HilSimulator:
     ------
     DeviceError
         The robot lacks a sensor or has no such motor, or the world has other coordinates.
+    ValueRangeError
+        The patience is not above 0 s, or the address is invalid.
     BackendMissingError
         pymavlink is not installed.
     OSError
@@ -106,6 +112,7 @@ class HilSimulator:
         motors: tuple[str, ...] = (),
         patience_s: float = 60.0,
     ) -> None:
+        self._patience_s = positive(patience_s)
         self._vehicle = Vehicle(world, robot, motors, _SENSORS)
         system = world.file.world_info.text("gpsCoordinateSystem")
         if system != "WGS84":
@@ -114,7 +121,6 @@ class HilSimulator:
                 f" {system!r}"
             )
         self._world = world
-        self._patience_s = patience_s
         self._module = dialect()
         self._mav = self._module.MAVLink(None, srcSystem=1, srcComponent=51)
         self.decoder = Decoder()
@@ -162,8 +168,7 @@ class HilSimulator:
                 answered = self._await_controls(wait=lockstep)
                 if answered and not lockstep:
                     lockstep = True
-                    while self._await_controls(wait=False, timeout_s=_QUIET_S):
-                        """Discard the answers to what was sent before the first one."""
+                    self._settle()
         return self._world.time_s - begin
 
     def stop(self) -> None:
@@ -202,10 +207,24 @@ class HilSimulator:
                     f" {self._patience_s:g} s, got none"
                 )
 
+    def _settle(self) -> None:
+        """Discard the answers to what was sent before the first one."""
+        until = time.monotonic() + _SETTLE_S
+        while self._await_controls(wait=False, timeout_s=_QUIET_S) and time.monotonic() < until:
+            pass
+
     def _send(self, message: WireMessage) -> None:
-        if self._peer is not None:
+        if self._peer is None:
+            return
+        self._peer.settimeout(min(self._patience_s, _LONGEST_S))
+        try:
             self._peer.sendall(message.pack(self._mav))
-            self._mav.seq = (self._mav.seq + 1) % 256
+        except TimeoutError:
+            raise PeerLostError(
+                f"expected an autopilot that receives, got none within {self._patience_s:g} s;"
+                " does it still run?"
+            ) from None
+        self._mav.seq = (self._mav.seq + 1) % 256
 
     def _send_sensor(self) -> None:
         vehicle = self._vehicle
@@ -225,13 +244,14 @@ class HilSimulator:
             return
         north, east, down = map(float, fix.velocity_ned)
         course = math.degrees(math.atan2(east, north)) % 360.0
-        accuracy_cm = max(1, round(100 * self._vehicle.gps_accuracy()))
+        accuracy_cm = min(max(1, round(100 * self._vehicle.gps_accuracy())), 0xFFFF)
+        ground_cm_s = min(round(100 * math.hypot(east, north)), 0xFFFF)
+        velocity_cm_s = (min(max(round(100 * v), -0x8000), 0x7FFF) for v in (north, east, down))
         self._send(
             self._module.MAVLink_hil_gps_message(
                 self._stamp(), 3, round(1e7 * fix.latitude), round(1e7 * fix.longitude),
                 round(1e3 * fix.altitude), accuracy_cm, accuracy_cm,
-                round(100 * math.hypot(east, north)), round(100 * north), round(100 * east),
-                round(100 * down), round(100 * course) % 36000, 12,
+                ground_cm_s, *velocity_cm_s, round(100 * course) % 36000, 12,
             )
         )  # fmt: skip
         self.counts["fixes"] += 1
@@ -241,12 +261,15 @@ class HilSimulator:
         usual = self._patience_s if wait else 1e-3 * self._vehicle.step_ms
         until = time.monotonic() + (usual if timeout_s is None else timeout_s)
         while not self._stopped:
-            for message in self._receive(min(until - time.monotonic(), _LOOK_S)):
-                if message.get_type() == "HIL_ACTUATOR_CONTROLS":
-                    self.counts["controls"] += 1
-                    controls: Any = message
-                    self._vehicle.drive(controls.controls)
-                    return True
+            received: list[Any] = [
+                message
+                for message in self._receive(min(until - time.monotonic(), _LOOK_S))
+                if message.get_type() == "HIL_ACTUATOR_CONTROLS"
+            ]
+            if received:
+                self.counts["controls"] += len(received)
+                self._vehicle.drive(received[-1].controls)
+                return True
             if time.monotonic() >= until:
                 if wait:
                     raise PeerLostError(

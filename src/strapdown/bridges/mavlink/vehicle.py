@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.errors import DeviceError
+from strapdown.errors import DeviceError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.webots.api import Robot
 
@@ -18,12 +18,25 @@ if TYPE_CHECKING:
     from strapdown.webots.scene.scene import BodyStates
     from strapdown.webots.world.world import World
 
-__all__ = ["Fix", "Vehicle"]
+__all__ = ["Fix", "Vehicle", "positive"]
 
 _FLIP: Final = np.array([1.0, -1.0, -1.0])  # forward, left, up to forward, right, down
 _NED_FROM_ENU: Final = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 _DIP: Final = math.radians(63.0)
 _FIELD_NED: Final = 0.48 * np.array([math.cos(_DIP), 0.0, math.sin(_DIP)])
+
+
+def positive(patience_s: float) -> float:
+    """Return a patience [s].
+
+    Raises
+    ------
+    ValueRangeError
+        It is not above 0 s.
+    """
+    if not patience_s > 0.0:
+        raise ValueRangeError(f"expected a patience above 0 s, got {patience_s}")
+    return patience_s
 
 
 class Fix(NamedTuple):
@@ -55,7 +68,8 @@ class Vehicle:
     Raises
     ------
     DeviceError
-        The robot lacks a sensor or a motor, or the world has another coordinate system.
+        The robot lacks a sensor or a motor, or the world has another coordinate system or a basic
+        step that is not of whole milliseconds.
     """
 
     def __init__(
@@ -65,6 +79,11 @@ class Vehicle:
         if system != "ENU":
             raise DeviceError(
                 f"expected a world whose WorldInfo has the coordinateSystem 'ENU', got {system!r}"
+            )
+        if not float(world.basic_time_step).is_integer():
+            raise DeviceError(
+                "expected a world whose WorldInfo has a basicTimeStep of whole milliseconds, got"
+                f" {world.basic_time_step:g}"
             )
         self.world = world
         self._robot = Robot(world, robot=robot)
@@ -135,12 +154,12 @@ class Vehicle:
         return field
 
     def fix(self) -> Fix | None:
-        """Return the reading of the GPS; None before its first one."""
+        """Return the reading of the GPS; None before its first one, or without a velocity."""
         gps = self._sensors["GPS"]
         latitude, longitude, altitude = gps.getValues()
-        if math.isnan(latitude):
-            return None
         velocity = _NED_FROM_ENU @ np.array(gps.getSpeedVector())
+        if math.isnan(latitude) or np.isnan(velocity).any():
+            return None
         return Fix(latitude, longitude, altitude, velocity)
 
     def gps_accuracy(self) -> float:

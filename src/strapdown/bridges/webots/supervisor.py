@@ -345,7 +345,7 @@ class SupervisorCommands:
         """Call a supervisor's method; None, with a note, if it is refused."""
         try:
             return self._port.supervise(method, *arguments)
-        except (StrapdownError, TypeError) as error:
+        except (StrapdownError, TypeError, ValueError, OSError) as error:
             self._notes.append(str(error))
             return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import lzma
 import os
 import tarfile
 import zipfile
@@ -24,6 +25,11 @@ PROTO_PATH: Final = "STRAPDOWN_PROTO_PATH"
 PROTOS: Final = Path(__file__).parents[1] / "protos"
 """Folder of the PROTOs of the package."""
 
+_DAMAGE: Final = (
+    OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError,
+    KeyError,  # a link to a member that the archive does not have
+    RuntimeError,  # an encrypted member, an unknown compression, or links in a circle
+)  # fmt: skip
 _MAX_FILE: Final = 32 * 2**20
 _MAX_ARCHIVE: Final = 256 * 2**20
 
@@ -95,7 +101,7 @@ def _sources(place: Path) -> Iterator[ProtoSource]:
     elif place.is_file():
         try:
             members = _members(place)
-        except (OSError, EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error) as error:
+        except _DAMAGE as error:
             raise FormatError(
                 f"expected a folder, or a zip or tar archive, with PROTO files: {error}", path=place
             ) from None

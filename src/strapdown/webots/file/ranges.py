@@ -24,6 +24,7 @@ _RANGES: Final[dict[str, tuple[str, Callable[[Any], bool], int | str, str]]] = {
     "speedNoise": ("GPS", lambda v: v >= 0, 0, "either 0 or positive"),
     "noiseCorrelation": ("GPS", lambda v: 0 <= v <= 1, 0, "between 0 and 1"),
     "noise": ("InertialUnit", lambda v: 0 <= v <= 1, 0, "in range [0, 1]"),
+    "gaussianWidth": ("DistanceSensor", lambda v: v > 0, 1, "positive"),
     "basicTimeStep": ("WorldInfo", lambda v: v > 0, 32, "positive"),
     "randomSeed": ("WorldInfo", lambda v: v >= -1, 0, "either -1 or positive"),
     "coordinateSystem": ("WorldInfo", lambda v: v in AXES, "ENU", "NUE, ENU or EUN"),

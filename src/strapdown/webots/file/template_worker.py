@@ -1,4 +1,4 @@
-"""Program that evaluates templates in a process of its own, which can open no file.
+"""Program that evaluates templates in a separate process, which can open no file.
 
 Started by :mod:`strapdown.webots.file.templates`. It reads a JSON object from each line of the
 standard input and answers with one line. It imports nothing of the package, so that it starts
@@ -22,6 +22,9 @@ MAX_MEMORY: Final = 256 * 2**20
 
 MAX_TEXT: Final = 16 * 2**20
 """Characters of a result."""
+
+MAX_ERROR: Final = 500
+"""Characters of the error of a program; the rest is cut off."""
 
 _LUA_NAMES: Final = """
 assert error getmetatable ipairs next pairs pcall rawequal rawget rawlen rawset select setmetatable
@@ -104,7 +107,8 @@ def answer(line: str, modules: str) -> dict[str, str]:
     except MemoryError:
         return {"error": f"it needs more than {MAX_MEMORY >> 20} MiB of memory"}
     except Exception as error:  # noqa: BLE001 -- any error of a foreign program is the answer
-        return {"error": str(error).strip().partition("\n")[0] or type(error).__name__}
+        line = str(error).strip().partition("\n")[0][:MAX_ERROR]
+        return {"error": line or type(error).__name__}
     if len(text) > MAX_TEXT:
         return {"error": f"its result has more than {MAX_TEXT} characters"}
     return {"text": text}

@@ -1,6 +1,6 @@
 """Templates: PROTOs with a program in their body, in Lua or JavaScript, that writes the nodes.
 
-A program is evaluated in a process of its own (:mod:`~strapdown.webots.file.template_worker`) that
+A program is evaluated in a separate process (:mod:`~strapdown.webots.file.template_worker`) that
 cannot open files, within limits of time and memory. Needs the extra ``proto``.
 """
 
@@ -191,6 +191,8 @@ def _guessed(value: Value) -> str:
 class Evaluator:
     """Evaluates programs of templates, in one process that starts with the first of them.
 
+    A program that took too long once is not started again.
+
     Parameters
     ----------
     deadline_s : float
@@ -199,7 +201,7 @@ class Evaluator:
 
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
         self._deadline_s = deadline_s
-        self._results: dict[bytes, str] = {}
+        self._late: set[str] = set()
         self._worker: subprocess.Popen[bytes] | None = None
 
     def evaluate(
@@ -234,18 +236,15 @@ class Evaluator:
             interpreter = f"the interpreter of templates in {language} ({_PACKAGES[language]})"
             raise BackendMissingError(interpreter, extra="proto")
         try:
-            request = {"language": language, "program": program(body, language), **names}
+            text = program(body, language)
         except ValueError as error:
             raise UnsupportedError(f"template: {error}", path=path) from None
-        line = json.dumps(request).encode()
-        if line not in self._results:
-            answer = self._ask(line)
-            if "text" not in answer:
-                raise UnsupportedError(
-                    f"expected a template that can be evaluated, got: {answer['error']}", path=path
-                )
-            self._results[line] = answer["text"]
-        return self._results[line]
+        answer = self._ask(text, {"language": language, "program": text, **names})
+        if "text" not in answer:
+            raise UnsupportedError(
+                f"expected a template that can be evaluated, got: {answer['error']}", path=path
+            )
+        return answer["text"]
 
     def close(self) -> None:
         """End the process."""
@@ -253,12 +252,18 @@ class Evaluator:
             _end(self._worker)
             self._worker = None
 
-    def _ask(self, line: bytes) -> dict[str, str]:
+    def _ask(self, text: str, request: Mapping[str, Any]) -> dict[str, str]:
+        """Return the answer of the process to the request for a program."""
+        too_late = {"error": f"a program that runs longer than {self._deadline_s:g} s"}
+        if text in self._late:
+            return too_late
         if self._worker is None:
             self._worker = _start(self._deadline_s)
         worker, patience_s = self._worker, 5.0 + _PATIENCE * self._deadline_s
         try:
-            answer: dict[str, str] = json.loads(_exchange(worker, line, patience_s))
+            answer: dict[str, str] = json.loads(
+                _exchange(worker, json.dumps(request).encode(), patience_s)
+            )
         except TimeoutError:
             late = True
         except (OSError, ValueError):
@@ -267,7 +272,8 @@ class Evaluator:
             return answer
         self.close()
         if late:
-            return {"error": f"a program that runs longer than {self._deadline_s:g} s"}
+            self._late.add(text)
+            return too_late
         return {"error": "a program that ended its process, which has little memory"}
 
 

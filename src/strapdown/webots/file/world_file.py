@@ -22,13 +22,14 @@ from strapdown.webots.file.sample_worlds import find_world
 from strapdown.webots.file.vrml import parse, to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
     from os import PathLike
 
 __all__ = [
     "WorldFile",
     "carrier_of",
     "devices_of",
+    "free_name",
     "has_physics",
     "read_world",
 ]
@@ -75,6 +76,14 @@ class WorldFile:
     def robots(self) -> list[Node]:
         """All robots, in the order of the file, including robots mounted on robots."""
         return [node for node in self.walk() if node.is_a("Robot")]
+
+    @property
+    def named_robots(self) -> dict[str, Node]:
+        """All robots by name; a name that is already in use gets a number."""
+        named: dict[str, Node] = {}
+        for node in self.robots:
+            named[free_name(node.text("name"), named)] = node
+        return named
 
     def walk(self) -> Iterator[Node]:
         """Yield all nodes in the order of the file, except those below nodes of unknown type."""
@@ -275,6 +284,21 @@ def _adopt_directions(world: WorldFile, *, keep_vectors: bool) -> Iterator[str]:
             info.set("coordinateSystem", "EUN")
         else:
             yield _NORTH_OLD if old else _NORTH_NEW
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: the given one, or else the first with a number.
+
+    Examples
+    --------
+    >>> free_name("arm", {"arm", "arm(1)"})
+    'arm(2)'
+    """
+    free, number = name, 0
+    while free in taken:
+        number += 1
+        free = f"{name}({number})"
+    return free
 
 
 def devices_of(robot: Node) -> list[Node]:

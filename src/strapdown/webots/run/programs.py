@@ -16,7 +16,8 @@ from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from strapdown.webots.world.world import World
+    from strapdown.webots.file.node import Node
+    from strapdown.webots.file.world_file import WorldFile
 
 __all__ = ["Program", "environment", "find_programs"]
 
@@ -51,7 +52,7 @@ class Program:
 
 
 def find_programs(
-    world: World,
+    world: WorldFile,
     script: str | os.PathLike[str] | None = None,
     *,
     robot: str | None = None,
@@ -64,7 +65,7 @@ def find_programs(
 
     Parameters
     ----------
-    world : World
+    world : WorldFile
         World of the robots.
     script : path-like, optional
         Controller of one robot; the others keep theirs.
@@ -93,13 +94,14 @@ def find_programs(
     FileNotFoundError
         There is no such script.
     """
-    names = list(world.robots)
+    robots = world.named_robots
+    names = list(robots)
     if robot is not None and robot not in names:
         raise UnknownNameError("robot", robot, names)
     if args and script is None:
         raise ValueRangeError(f"expected a controller before its arguments, got {args[0]!r} alone")
     if not names:
-        hidden = "; ".join(each for each in world.file.notices if "PROTO" in each)
+        hidden = "; ".join(each for each in world.notices if "PROTO" in each)
         raise ValueRangeError(
             f"the world has no robot that can be read{hidden and f' ({hidden})'}; put PROTO files"
             " that contain one into the folder ../protos next to the world, or pass --proto-dir"
@@ -107,13 +109,13 @@ def find_programs(
     if script is not None:
         robot = robot or _only(names)
     programs, idle = [], []
-    for name in names:
+    for name, node in robots.items():
         if script is not None and name == robot:
-            programs.append(Program(name, _checked(Path(script)), (*_own_args(world, name), *args)))
+            programs.append(Program(name, _checked(Path(script)), (*_own_args(node), *args)))
         elif script is None and robot not in {None, name}:
             idle.append(f"robot {name!r} has no controller in this run")
-        elif (found := _named(world, name)).is_file():
-            programs.append(Program(name, found, _own_args(world, name)))
+        elif (found := _named(world, node)).is_file():
+            programs.append(Program(name, found, _own_args(node)))
         else:
             missing = found.stem if found.stem.startswith("<") else f"there is no {found}"
             idle.append(f"robot {name!r} has no controller: {missing}")
@@ -209,14 +211,14 @@ def _checked(script: Path) -> Path:
     return script
 
 
-def _named(world: World, robot: str) -> Path:
+def _named(world: WorldFile, robot: Node) -> Path:
     """Return the path of the controller that a robot of a world names."""
-    name = str(world.robots[robot].node.get("controller"))
-    folder = Path(world.file.path).absolute().parent.parent if world.file.path else Path.cwd()
+    name = str(robot.get("controller"))
+    folder = world.path.absolute().parent.parent if world.path else Path.cwd()
     return folder / "controllers" / name / f"{name}{ENDING}"
 
 
-def _own_args(world: World, robot: str) -> tuple[str, ...]:
+def _own_args(robot: Node) -> tuple[str, ...]:
     """Return the controller arguments of a robot in the world."""
-    args = cast("str | Sequence[str]", world.robots[robot].node.get("controllerArgs"))
+    args = cast("str | Sequence[str]", robot.get("controllerArgs"))
     return tuple(args.split() if isinstance(args, str) else args)

@@ -10,6 +10,7 @@ from strapdown.errors import DeviceError, StrapdownError, UnknownNameError, Valu
 from strapdown.webots.file.node import Node, Value
 from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_noise, check_read
+from strapdown.webots.file.sample_worlds import WORLDS
 from strapdown.webots.file.vrml import to_text
 from strapdown.webots.file.world_file import has_physics
 from strapdown.webots.world.node_state import center, center_velocity, is_body, present_fields, row
@@ -86,7 +87,8 @@ class Supervision:
         ``history``                             number of changes of the tree, and of resets
         ``simulation_reset``                    restarts the simulation
         ``simulation_quit`` status              ends the simulation
-        ``world_save`` path or None             writes the world; returns whether that succeeded
+        ``world_save`` path or None             writes the world, unless it is a sample world;
+                                                returns whether that succeeded
         ======================================= ============================================
 
         Returns
@@ -292,7 +294,7 @@ class Supervision:
     def _do_world_save(self, path: str | None) -> Plain:
         file = self._world.file
         target = file.path if path is None else Path(path)
-        if target is None:
+        if target is None or target.resolve().parent == WORLDS.resolve():
             return False
         for node in file.walk():
             if is_body(node):

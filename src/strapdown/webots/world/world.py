@@ -14,7 +14,7 @@ from strapdown.webots.devices.device_info import MOTORS
 from strapdown.webots.devices.random_streams import chosen_seed
 from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.ranges import check_changed, check_noise
-from strapdown.webots.file.world_file import WorldFile, devices_of, read_world
+from strapdown.webots.file.world_file import WorldFile, devices_of, free_name, read_world
 from strapdown.webots.profiles import Acceleration, find_profile
 from strapdown.webots.world.local_port import LocalPort
 from strapdown.webots.world.node_state import PLACES
@@ -402,11 +402,7 @@ class World:
 
     def _add_robot(self, node: Node) -> None:
         """Add a robot with its devices; a name that is already in use gets a number."""
-        name = node.text("name")
-        number = 0
-        while name in self.robots:
-            number += 1
-            name = f"{node.text('name')}({number})"
+        name = free_name(node.text("name"), self.robots)
         robot = self.robots[name] = RobotState(name, node)
         for each in devices_of(node):
             self._factory.add(robot, each)
