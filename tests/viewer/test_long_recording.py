@@ -183,6 +183,7 @@ def test_what_cannot_be_read_raises_at_once_and_later_is_shown(recording):
     source = LongRecordingSource(broken, name="run")
     source.wait()
     assert any("offset 7" in each.value and not each.is_good for each in source.health())
+    assert source.report.losses() == ["run: damaged at offset 7"]
 
 
 def test_a_span_that_memory_should_not_hold_is_refused(recording, monkeypatch):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from strapdown._words import wording
 from strapdown.errors import StrapdownError, ValueRangeError
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.spill import Table
@@ -161,6 +162,7 @@ class LongRecordingSource:
                 block.imu_topic()  # says what is missing
         except (StrapdownError, OSError) as error:
             self._error = error
+            self.report = replace(self.report, damage=(f"{self.name}: {wording(error)}",))
         finally:
             self.is_loading = False
             self._begun.set()
