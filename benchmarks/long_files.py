@@ -1,4 +1,4 @@
-"""What verbs cost on long recordings: in blocks, and as a whole.
+"""Cost of verbs on long recordings: in blocks, and as a whole.
 
 Run with ``python benchmarks/long_files.py [--rows 1e6 1e7] [--formats mcap ...]``. A recording of
 an IMU at 1 kHz, random numbers that do not pack well, is written in each format (in ULog its

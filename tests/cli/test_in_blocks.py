@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 import strapdown.formats as files
+from strapdown.cli import _in_blocks
 from strapdown.cli._app import app
 from strapdown.formats import Recording
 from strapdown.formats import files as entry
@@ -112,6 +115,18 @@ def test_a_verb_writes_the_same_bits_in_blocks(request, case, paths, tmp_path):
     whole = run(verb, path, tmp_path / "out")
     request.getfixturevalue("in_blocks")
     assert run(verb, path, tmp_path / "out") == whole
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.usefixtures("in_blocks")
+def test_a_verb_shows_how_much_is_read(verb, paths, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(_in_blocks, "progress_bar", lambda what: nullcontext(shown.append))  # noqa: ARG005
+    run(verb, paths["in order", ".mcap"], tmp_path / "out")
+    assert len(shown) > 3
+    assert shown == sorted(shown)
+    assert shown[0] < 0.5
+    assert 0.95 < shown[-1] <= 1.0
 
 
 def test_an_estimate_is_compared_with_the_reference_as_of_the_whole(request, tmp_path):

@@ -210,6 +210,23 @@ def test_an_interrupted_run_leaves_nothing_in_the_way_of_the_next(logs, tmp_path
     assert sorted(path.name for path in out.iterdir()) == [STATE, "a.csv", "c.csv"]
 
 
+def test_a_file_that_was_written_after_an_interrupted_run_is_kept(logs, tmp_path, monkeypatch):
+    """The first of two recordings is interrupted; the output of the second is of another origin."""
+    good, out = (logs[0], logs[2]), tmp_path / "out"
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "write", interrupted)
+        assert run("fuse", *good, "--no-mag", "--output", out).exit_code == 130
+    (out / "c.csv").write_text("mine")
+    rows = listed("fuse", *good, "--no-mag", "--output", out, code=1)
+    assert ["error" in row for row in rows] == [False, True]
+    assert "exists already" in rows[1]["error"]
+    assert (out / "c.csv").read_text() == "mine"
+
+
 def test_two_runs_do_not_write_to_one_folder_at_once(logs, tmp_path):
     good, out = (logs[0], logs[2]), tmp_path / "out"
     (out / STATE).mkdir(parents=True)

@@ -123,6 +123,18 @@ def test_blocks_are_the_whole(kind, ending, rows, tmp_path):  # noqa: ARG001 (se
     assert_equal(tmp_path / f"a{ending}")
 
 
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_progress_grows_with_the_blocks_to_the_whole(ending, tmp_path, monkeypatch):
+    set_rows(monkeypatch, 100)
+    rows = 6 * ROWS if ending == ".bag" else ROWS  # in chunks of a megabyte
+    files.write(tmp_path / f"a{ending}", Recording(imu={"imu/data": imu(rows, 1)}))
+    with files.open_blocks(tmp_path / f"a{ending}") as blocks:
+        found = [blocks.progress for _ in blocks]
+    assert 0.0 < found[0] < 0.5
+    assert (np.diff(found) >= 0.0).all()
+    assert 0.95 < found[-1] <= blocks.progress <= 1.0
+
+
 def mangled(path, seed):
     """Damage some bytes of a file, and return it."""
     data = bytearray(path.read_bytes())

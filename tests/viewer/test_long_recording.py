@@ -28,6 +28,7 @@ class Blocks:
     """Parts of a recording, each after a permission."""
 
     report = ReadReport("test", lost_messages=3)
+    progress = 0.2
 
     def __init__(self, recording, count, permission=None):
         first, last = recording.span_ns
@@ -119,7 +120,9 @@ def test_the_page_grows_while_the_recording_is_read(recording):
     source = opened(recording, permission=permission)
     model = ViewModel([source])
     assert source.is_loading
-    assert source.health()[0].name == "loading"
+    loading = source.health()[0]
+    assert loading.name == "loading"
+    assert loading.value.startswith("20%, ")
     assert model.extent_s[1] == pytest.approx(8.0, abs=0.1)
     assert len(model.panels(0)) > 0
     permission.set()
@@ -150,6 +153,7 @@ def test_samples_that_go_back_between_blocks_are_counted_and_left_out():
 
     class Overlapping:
         report = ReadReport("test")
+        progress = 1.0
 
         def __iter__(self):
             return iter(parts)
@@ -170,6 +174,8 @@ def test_what_cannot_be_read_raises_at_once_and_later_is_shown(recording):
         yield Damaged()
 
     class Damaged:
+        progress = 0.5
+
         def __iter__(self):
             yield recording
             raise FormatError("damaged at offset 7")
@@ -177,6 +183,7 @@ def test_what_cannot_be_read_raises_at_once_and_later_is_shown(recording):
     source = LongRecordingSource(broken, name="run")
     source.wait()
     assert any("offset 7" in each.value and not each.is_good for each in source.health())
+    assert source.report.losses() == ["run: damaged at offset 7"]
 
 
 def test_a_span_that_memory_should_not_hold_is_refused(recording, monkeypatch):

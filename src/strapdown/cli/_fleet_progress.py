@@ -6,6 +6,7 @@ import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from strapdown._words import printable
 from strapdown.cli._outcome import is_watched
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ def watching(what: str) -> Iterator[Callable[[Progress], object] | None]:
     figures = "{task.fields[figures]}"
     columns = (TextColumn(text), BarColumn(), TextColumn(figures))
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(escape(what), total=None, figures="")
+        task = bar.add_task(escape(printable(what)), total=None, figures="")
 
         def show(now: Progress) -> None:
-            left = "" if math.isnan(now.left_s) else f"{now.left_s:.0f} s left"
-            figures = f"{now.rate_per_s:.1f}/s {left}, {now.failed} failed"
+            left = [] if math.isnan(now.left_s) else [f"{now.left_s:.0f} s left"]
+            figures = ", ".join([f"{now.rate_per_s:.1f}/s", *left, f"{now.failed} failed"])
             done = now.skipped + now.executed
             bar.update(task, total=now.total, completed=done, figures=figures)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 import strapdown.formats as files
-from strapdown.cli._common import doubts, frames_of, read_losses, working
+from strapdown.cli._common import doubts, frames_of, read_losses
 from strapdown.cli._compare import usable_reference
 from strapdown.cli._declination import (
     Declination,
@@ -78,7 +78,6 @@ class LongRun:
         self, blocks: ImuBlocks, attitudes: _Attitudes, comparison: _Comparison
     ) -> Outcome:
         with ExitStack() as stack:
-            stack.enter_context(working(f"{self.name} filter over a long recording"))
             writer: BlockWriter | None = None
             for series in blocks:
                 result = self._filter.run(series, use_magnetic_field=not self.no_mag)
@@ -121,7 +120,7 @@ class LongRun:
 
 @dataclass
 class _Attitudes:
-    """What is known of the attitudes of successive blocks."""
+    """Counts of the attitudes of successive blocks, and the last of them."""
 
     rows: int = 0
     unknown: int = 0
@@ -210,7 +209,7 @@ def _near(reference_ns: IntArray, t_ns: IntArray) -> BoolArray:
     kept = np.zeros(len(t_ns), np.bool_)
     kept[[0, -1]] = True
     if (np.diff(t_ns) < 0).any():
-        return ~np.zeros(len(t_ns), np.bool_)
+        return np.ones(len(t_ns), np.bool_)
     inside = reference_ns[(reference_ns >= t_ns[0]) & (reference_ns <= t_ns[-1])]
     after = np.searchsorted(t_ns, inside)
     kept[after] = True
@@ -227,7 +226,7 @@ def _doubts(series: ImuSeries) -> list[str]:
 def as_data(
     name: str, estimator: object, output: Path | None, attitude: Trajectory
 ) -> dict[str, Any]:
-    """Return what is told of attitudes, for JSON."""
+    """Return the description of attitudes, for JSON."""
     return {
         "filter": name,
         "params": changed(estimator),

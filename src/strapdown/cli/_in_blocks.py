@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 import strapdown.formats as files
-from strapdown.cli._common import choice_of
+from strapdown.cli._common import choice_of, progress_bar, working
 from strapdown.cli._outcome import say
 from strapdown.cli._reading import Part, whole_blocks
 from strapdown.cli._reading_options import options
@@ -38,57 +38,86 @@ def from_blocks(
     topic: str | None = None,
     why_whole: str = "",
 ) -> Made:
-    """Return what work makes of a recording: of its blocks where it is long.
+    """Return the result of work on a recording, which is read in blocks where it is long.
 
-    Where blocks would differ from the whole, work is called again with the whole as one block.
+    Where blocks would differ from the whole, work is called again with the whole as one block. A
+    terminal shows how much is read.
 
     Parameters
     ----------
     path : Path
         The file; ``-`` is standard input.
     work : callable
-        From a block reader; without an effect before its end.
+        From a block reader to the result; without an effect before its end.
     topic : str, optional
         The only topic that a long recording is read for.
     why_whole : str, optional
         What needs the whole, in words.
     """
     file = as_file(path)
-    with naming(path):
-        if options.merged or options.columns is not None:
+    if options.merged or options.columns is not None:
+        with naming(path), working(f"reading {path}"):
             return work(whole_blocks(path))
+    with naming(path):
         only = topic if is_long(file) and not options.cuts else None
         if only not in {None, *(each.topic for each in files.summarize(file).topics)}:
             only = None
         blocks = None if why_whole else block_reader(file, on_error="salvage", topic=only)
         if blocks is not None:
+            reader = Part(path, blocks, is_exact=True) if options.cuts else blocks
             try:
-                return work(Part(path, blocks, is_exact=True) if options.cuts else blocks)
+                with progress_bar(f"reading {path}") as show:
+                    return work(_Shown(reader, show))
             except NeedsWhole as reason:
                 why_whole = reason.message
         if why_whole and is_long(file):
             say(f"reading the whole recording into memory: {why_whole}")
-        return work(whole_blocks(path))
+        with working(f"reading {path}"):
+            return work(whole_blocks(path))
 
 
 def from_imu_blocks(
     path: Path, topic: str | None, work: Callable[[ImuBlocks], Made], *, why_whole: str = ""
 ) -> Made | None:
-    """Return what work makes of the samples of one IMU of a long recording, block by block.
+    """Return the result of work on the samples of one IMU of a long recording, block by block.
 
-    None of a short recording, and where the whole is needed. Parameters are those of
+    It is None of a short recording, and where the whole is needed. Parameters are those of
     :func:`from_blocks`.
     """
     if options.merged or options.columns is not None or not is_long(as_file(path)):
         return None
     if not why_whole:
         try:
-            with naming(path):
-                return work(ImuBlocks(path, topic))
+            with naming(path), progress_bar(f"reading {path}") as show:
+                return work(ImuBlocks(path, topic, show))
         except NeedsWhole as reason:
             why_whole = reason.message
     say(f"reading the whole recording into memory: {why_whole}")
     return None
+
+
+class _Shown:
+    """Blocks whose progress is shown."""
+
+    def __init__(self, blocks: BlockReader, show: Callable[[float], object] | None) -> None:
+        self._blocks, self._show = blocks, show
+
+    @property
+    def report(self) -> ReadReport:
+        """Report of the reading, complete after the last block."""
+        return self._blocks.report
+
+    @property
+    def progress(self) -> float:
+        """Fraction of the file that is read so far."""
+        return self._blocks.progress
+
+    def __iter__(self) -> Iterator[Recording]:
+        """Yield the blocks."""
+        for block in self._blocks:
+            yield block
+            if self._show is not None:
+                self._show(self._blocks.progress)
 
 
 class ImuBlocks:
@@ -100,6 +129,8 @@ class ImuBlocks:
         The file; ``-`` is standard input.
     topic : str, optional
         Topic of the IMU; by default that of :meth:`Recording.imu_topic`.
+    show : callable, optional
+        Called with the fraction of the file that is read.
 
     Attributes
     ----------
@@ -120,7 +151,9 @@ class ImuBlocks:
         There is no such topic, or the format has no blocks.
     """
 
-    def __init__(self, path: Path, topic: str | None) -> None:
+    def __init__(
+        self, path: Path, topic: str | None, show: Callable[[float], object] | None = None
+    ) -> None:
         file = as_file(path)
         summary = files.summarize(file)
         if topic not in {None, *summary.imus} or not summary.imus:
@@ -138,7 +171,7 @@ class ImuBlocks:
         self.reference_topic = summary.reference_topic()
         self._reference_rows = summary.tracks.get(self.reference_topic or "", 0)
         self._file = file
-        self._reader = Part(path, blocks, is_exact=True) if options.cuts else blocks
+        self._reader = _Shown(Part(path, blocks, is_exact=True) if options.cuts else blocks, show)
         self._covered: Coverage | None = None
         self._measured = [False, False]
 

@@ -17,7 +17,7 @@ from strapdown.cli._common import progress_bar
 from strapdown.cli._outcome import EXIT_FAILED, EXIT_LOSSY, Outcome, exit_code, quietly
 from strapdown.cli._reading_options import reading
 from strapdown.cli._streams import DASH
-from strapdown.cli._unfinished import Job, remove_remains, run_unfinished
+from strapdown.cli._unfinished import Job, run_unfinished, start
 from strapdown.errors import StrapdownError
 from strapdown.fleet import Serial, completed
 from strapdown.fleet.execution import KILLED
@@ -217,7 +217,7 @@ def _unfinished(
 
 def _as_row(job: Job) -> dict[str, Any]:
     """Run one job of a run with outputs; an error is raised."""
-    remove_remains(job)
+    start(job)
     try:
         row = _run(job)
     except typer.BadParameter as error:

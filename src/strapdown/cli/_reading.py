@@ -154,7 +154,7 @@ def open_track(path: Path, topic: str | None, *, is_reference: bool = False) -> 
 def _part(
     file: Path, summary: Summary, topic: str | None, beside: Beside | None
 ) -> Recording | None:
-    """Read an IMU and what is needed beside it; None where that is everything, or no IMU."""
+    """Read an IMU and the further topics; None where they are everything, or without an IMU."""
     known = {each.topic for each in summary.topics}
     if not summary.imus or topic not in {None, *summary.imus}:
         return None
@@ -264,6 +264,11 @@ class Part:
     def report(self) -> ReadReport:
         """An account of the reading."""
         return self._blocks.report
+
+    @property
+    def progress(self) -> float:
+        """Fraction of the file that is read so far."""
+        return self._blocks.progress
 
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks; raise after the last where none had a sample in the span."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import fcntl
-import json
+import hashlib
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from os.path import relpath
@@ -15,22 +15,20 @@ from typing import TYPE_CHECKING, Any, Final
 from strapdown.errors import ValueRangeError
 from strapdown.fleet import Serial
 from strapdown.fleet import map as fleet_map
-from strapdown.fleet.manifest import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from collections.abc import Set as AbstractSet
     from concurrent.futures import Executor
 
     from strapdown.cli._outcome import Outcome
     from strapdown.fleet import Manifest
 
-__all__ = ["STATE", "Job", "remove_remains", "run_unfinished"]
+__all__ = ["STATE", "Job", "run_unfinished", "start"]
 
 STATE: Final = ".strapdown"
 """Folder of the manifest within the folder of the outputs."""
 _LOCK: Final = "lock"
-_STARTED: Final = "started.json"
+_STARTED: Final = "started"
 _BRACES: Final = "{"
 
 
@@ -50,8 +48,9 @@ class Job:
         Arguments of the verb, and options of reading.
     outputs : mapping of str to Path
         Files that it writes, by the argument that names each.
-    remains : sequence of Path
-        Those of them that a run before may have left unfinished.
+    started : Path, optional
+        File that exists from the start of the job to the end of the run: while it does, the outputs
+        may be unfinished.
     """
 
     verb: Callable[..., Outcome]
@@ -60,7 +59,7 @@ class Job:
     arguments: Mapping[str, Any]
     options: Mapping[str, Any]
     outputs: Mapping[str, Path] = field(default_factory=dict)
-    remains: Sequence[Path] = ()
+    started: Path | None = None
 
 
 def run_unfinished(
@@ -92,10 +91,12 @@ def run_unfinished(
     """
     folder = _folder(template) / STATE
     executor: Executor | str = Serial() if workers == 1 else f"pool:{workers}"
-    with _locked(folder), _started(folder, jobs) as interrupted:
-        return fleet_map(
+    started = folder / _STARTED
+    with _locked(folder):
+        started.mkdir(exist_ok=True)
+        manifest = fleet_map(
             task,
-            [_with_remains(job, interrupted) for job in jobs],
+            [replace(job, started=started / _name(folder, job)) for job in jobs],
             executor=executor,
             out=folder,
             key=partial(_content, folder.parent),
@@ -103,16 +104,23 @@ def run_unfinished(
             progress=progress
             and (lambda now: progress((now.skipped + now.executed) / max(now.total, 1))),
         )
+        shutil.rmtree(started)
+        return manifest
 
 
-def remove_remains(job: Job) -> None:
-    """Remove what a run that was interrupted has left of the outputs of a job."""
-    for path in job.remains:
+def start(job: Job) -> None:
+    """Note that a job has started; remove its outputs if a run was interrupted after its start."""
+    outputs, started = job.outputs.values(), job.started
+    if started is None:
+        return
+    for path in outputs if started.exists() else ():
         for each in (path, path.with_name(f"{path.name}.partial")):
             if each.is_dir():
                 shutil.rmtree(each)
             else:
                 each.unlink(missing_ok=True)
+    if not any(path.exists() for path in outputs):
+        started.touch()
 
 
 def _folder(template: Path) -> Path:
@@ -138,21 +146,10 @@ def _is_complete(job: Job) -> bool:
     return not job.arguments.get("force") and all(path.exists() for path in job.outputs.values())
 
 
-def _with_remains(job: Job, interrupted: AbstractSet[str]) -> Job:
-    return replace(job, remains=[path for path in job.outputs.values() if str(path) in interrupted])
-
-
-@contextmanager
-def _started(folder: Path, jobs: Sequence[Job]) -> Iterator[AbstractSet[str]]:
-    """List the outputs of this run until it ends; yield those of one that was interrupted."""
-    path = folder / _STARTED
-    interrupted: set[str] = set()
-    with suppress(FileNotFoundError, ValueError):
-        interrupted = set(json.loads(path.read_text("utf-8")))
-    new = {str(each) for job in jobs for each in job.outputs.values() if not each.exists()}
-    write_whole(path, json.dumps(sorted(new | interrupted), indent=1) + "\n")
-    yield interrupted
-    path.unlink()
+def _name(folder: Path, job: Job) -> str:
+    """Return a name of a job, by its outputs."""
+    paths = sorted(relpath(path, folder) for path in job.outputs.values())
+    return hashlib.sha256("\0".join(paths).encode()).hexdigest()
 
 
 @contextmanager

@@ -167,11 +167,8 @@ def _spilled(blocks: ImuBlocks) -> _Log:
     from strapdown.formats.spill import Table as Rows  # noqa: PLC0415 (only long recordings)
 
     rows = Rows()
-    with working(f"reading {blocks.topic}"):
-        for series in blocks:
-            rows.append(
-                series.t_ns, {"rate": series.angular_velocity, "force": series.specific_force}
-            )
+    for series in blocks:
+        rows.append(series.t_ns, {"rate": series.angular_velocity, "force": series.specific_force})
     if blocks.first is None:
         raise NeedsWhole("no samples were found")
     return _Log(

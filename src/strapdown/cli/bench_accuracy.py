@@ -38,7 +38,7 @@ def accuracy(
     parameters on the same samples, with the magnetic field (9D) and without (6D), and so do the
     filters of the package vqf if it is installed. The tables contain means over the recordings.
 
-    Exit code 1: a recording could not be read.
+    Exit code 1: a recording could not be read, or a filter failed on one.
 
     Examples
     --------

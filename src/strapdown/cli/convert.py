@@ -23,7 +23,6 @@ from strapdown.cli._common import (
     counts_from_1970,
     read_losses,
     require_clock,
-    working,
 )
 from strapdown.cli._in_blocks import from_blocks
 from strapdown.cli._outcome import Outcome, say
@@ -241,8 +240,7 @@ def convert(
             )
 
         only = topic if attitude is None and calibration is None else None
-        with working(f"converting {source}"):
-            outcome = from_blocks(source, convert_blocks, topic=only)
+        outcome = from_blocks(source, convert_blocks, topic=only)
     name = "standard output" if target == DASH else target
     inputs = {"inputs": [str(each) for each in sources]} if merge else {}
     data = {"input": str(source), **inputs, "output": str(target), **outcome.data}

@@ -81,8 +81,7 @@ def detect(
     check_targets(output, picture, force=force, recording=False)
 
     def in_blocks(blocks: ImuBlocks) -> _Found:
-        with working(f"{', '.join(names)} over a long recording"):
-            found, start_ns = _run(detectors, blocks)
+        found, start_ns = _run(detectors, blocks)
         return _Found(found, start_ns, blocks.taken(), blocks.notes(), blocks.report)
 
     why_whole = "a figure shows all samples" if picture is not None else ""
@@ -122,7 +121,7 @@ def detect(
 
 
 class _Found(NamedTuple):
-    """Events of a recording, those of each detector in turn, and what is told about it."""
+    """Events of a recording by detector, and the description of the recording."""
 
     events: list[Events]
     start_ns: int

@@ -120,8 +120,8 @@ def map(  # noqa: A001, PLR0913 (the name of this operation everywhere)
         Returns the part of an item that its result depends on, in the types of ``items``, which
         the item itself need not have.
     complete : callable, optional
-        Returns whether what a task writes beside its rows still exists; where it does not, the
-        item is done again.
+        Returns whether the files that a task writes in addition to its rows still exist; where they
+        do not, the item is done again.
     progress : callable, optional
         Called with a :class:`Progress` at the start and after each unit.
 

@@ -82,8 +82,8 @@ class Feed(Protocol):
     history: tuple[str, ...]
     has_checksums: bool
 
-    def into(self, topics: Topics) -> Iterator[None]:
-        """Decode messages, part by part."""
+    def into(self, topics: Topics) -> Iterator[float]:
+        """Decode messages, part by part; yield the fraction of the file that is read."""
         ...
 
 
@@ -129,6 +129,7 @@ class MessageBlocks:
         self._path, self._feed = path, feed
         self._topics = Topics(path, salvage=salvage, only=only)
         self._report = ReadReport(feed.form)
+        self.progress = 0.0
 
     @property
     def report(self) -> ReadReport:
@@ -139,7 +140,7 @@ class MessageBlocks:
         """Read the file from its beginning; a block holds the topics that have rows in it."""
         rows, feed, topics = _Rows(self._topics), self._feed, self._topics
         history: tuple[str, ...] | None = None
-        for _ in feed.into(topics):
+        for self.progress in feed.into(topics):
             if (content := rows.take(is_last=False)) is not None:
                 history = feed.history if history is None else history
                 yield self._block(content, rows)

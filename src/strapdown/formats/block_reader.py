@@ -29,6 +29,11 @@ class BlockReader(Protocol):
         """An account of the reading, complete after the last block."""
         ...
 
+    @property
+    def progress(self) -> float:
+        """Fraction of the file that is read so far, from 0 to 1."""
+        ...
+
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks, each later than the previous one."""
         ...
@@ -54,6 +59,11 @@ class Continued:
         """An account of the reading, complete after the last block."""
         return self._blocks.report if self._last is None else self._last.report
 
+    @property
+    def progress(self) -> float:
+        """Fraction of the file that is read so far."""
+        return self._blocks.progress if self._last is None else 1.0
+
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks."""
         rows: Counter[str] = Counter()
@@ -74,6 +84,8 @@ class WholeFile:
     recording : Recording
         The recording.
     """
+
+    progress = 1.0
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording

@@ -1,4 +1,4 @@
-"""What the scene shows at one time: bodies and arrows, in axes east, north and up."""
+"""Content of the scene at one time: bodies and arrows, in axes east, north and up."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Body(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What a source shows at one time.
+    """Bodies, arrows and values of a source at one time.
 
     Parameters
     ----------

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from strapdown._words import wording
 from strapdown.errors import StrapdownError, ValueRangeError
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.spill import Table
@@ -117,6 +118,7 @@ class LongRecordingSource:
         self.shared: dict[Any, Any] = {}
         self.report = ReadReport("")
         self.is_loading = True
+        self._progress = 0.0
         self._wanted, self._topic, self._reference_topic = topic, "", ""
         self._estimator = estimator
         self._imu, self._field = Table(), Table()
@@ -153,12 +155,14 @@ class LongRecordingSource:
                 for block in blocks:
                     if self._stop.is_set():
                         return
+                    self._progress = blocks.progress
                     self._take(block)
                 self.report = blocks.report
             if self.span() is None and block is not None:
                 block.imu_topic()  # says what is missing
         except (StrapdownError, OSError) as error:
             self._error = error
+            self.report = replace(self.report, damage=(f"{self.name}: {wording(error)}",))
         finally:
             self.is_loading = False
             self._begun.set()
@@ -361,7 +365,8 @@ class LongRecordingSource:
 
     def health(self) -> Sequence[Figure]:
         """Return rate, gaps, order, NaN and clipping of the samples so far."""
-        state = [Figure("loading", f"{len(self._imu) / 1e6:.1f} million samples so far")]
+        loading = f"{self._progress:.0%}, {len(self._imu) / 1e6:.1f} million samples so far"
+        state = [Figure("loading", loading)]
         state *= self.is_loading
         if self._error is not None:
             state.append(Figure("error", str(self._error), is_good=False))

@@ -94,7 +94,7 @@ class Source(Protocol):
 
     @property
     def shared(self) -> dict[Any, Any]:
-        """What pages share for a moment, such as charts."""
+        """Results that pages share for a moment, such as charts."""
         ...
 
     def span(self) -> Span | None:

@@ -169,6 +169,7 @@ class NpzBlocks:
     def __init__(self, path: Path, only: frozenset[str] | None) -> None:
         self._path, self._only = path, only
         self._report = ReadReport("npz")
+        self.progress = 0.0
 
     @property
     def report(self) -> ReadReport:
@@ -179,9 +180,11 @@ class NpzBlocks:
         """Read the file from its beginning."""
         rows = 0
         with _opened(self._path) as archive:
+            total = npz_recording.count_rows(archive, only=self._only)
             for block in npz_recording.read_blocks(self._path, archive, only=self._only):
-                yield block
                 rows += block.report.messages
+                self.progress = rows / max(rows, total)
+                yield block
         self._report = ReadReport("npz", messages=rows)
 
 

@@ -155,6 +155,7 @@ class ParquetBlocks:
     def __init__(self, path: Path, *, salvage: bool, only: frozenset[str] | None) -> None:
         self._path, self._salvage, self._only = path, salvage, only
         self._report = ReadReport("parquet")
+        self.progress = 0.0
 
     @property
     def report(self) -> ReadReport:
@@ -178,11 +179,14 @@ class ParquetBlocks:
                     topic: _parts(groups, topic, each, places.get(topic, []))
                     for topic, each in said.items()
                 }
+                numbers = (number for topic in said for number in places.get(topic, []))
+                total = sum(map(groups.rows, numbers))
                 for block in aligned(parts):
                     found = {topic: (said[topic]["holds"], block[topic]) for topic in block}
                     recording = recording_of(self._path, "parquet", found, description)
-                    yield recording
                     rows += recording.report.messages
+                    self.progress = rows / max(rows, total)
+                    yield recording
                 groups.compare({"": rows})
         except NeedsWhole:
             raise

@@ -105,7 +105,7 @@ class Groups:
                 if not self._salvage:
                     hint = f'{error.message}; on_error="salvage" gives the other row groups'
                     raise type(error)(hint, path=self._path) from error
-                rows = directory.row_group(number).num_rows
+                rows = self.rows(number)
                 self.lost += rows
                 self.places.note(f"row group {number}: {rows} rows left out: {error.message}")
 
@@ -113,6 +113,10 @@ class Groups:
         """Return a row group as a table."""
         with reading(self._path):
             return self._file.read_row_group(number)
+
+    def rows(self, number: int) -> int:
+        """Return the number of rows of a row group."""
+        return int(self._file.metadata.row_group(number).num_rows)
 
     def of_topics(self) -> dict[str, list[int]]:
         """Return the numbers of the row groups of each topic.

@@ -153,7 +153,7 @@ class _BagFeed:
         self.form = "rosbag1" if is_ros1(path) else "rosbag2"
         self._path = path
 
-    def into(self, topics: Topics) -> Iterator[None]:
+    def into(self, topics: Topics) -> Iterator[float]:
         """Decode the messages in the order of their times of recording."""
         ordered = _by_index if self.form == "rosbag1" else _collected
         try:
@@ -164,8 +164,8 @@ class _BagFeed:
             raise NeedsWhole(f"the bag is damaged: {error.message}", path=self._path) from error
 
 
-def _by_index(path: Path, topics: Topics) -> Iterator[None]:
-    """Decode the messages of a ROS 1 bag by its index, chunk by chunk."""
+def _by_index(path: Path, topics: Topics) -> Iterator[float]:
+    """Decode the messages of a ROS 1 bag by its index; yield the fraction of its chunks."""
     with path.open("rb") as stream:
         index = ChunkIndex(stream)
         keys = {
@@ -190,7 +190,7 @@ def _by_index(path: Path, topics: Topics) -> Iterator[None]:
                 waiting.setdefault(key, []).append(data)
             _add(topics, waiting)
             del found[:ready]
-            yield
+            yield number / len(first)
 
 
 def _first_ns(entries: Mapping[int, Entries], wanted: Collection[int]) -> int:
@@ -302,8 +302,8 @@ def _collect(path: Path, topics: Topics) -> None:
         pass
 
 
-def _collected(path: Path, topics: Topics) -> Iterator[None]:
-    """Decode all messages of an intact bag, part by part."""
+def _collected(path: Path, topics: Topics) -> Iterator[float]:
+    """Decode all messages of an intact bag, part by part; yield their fraction."""
     with _opened(path) as bag:
         if short := _shortage(bag):
             raise short
@@ -320,7 +320,7 @@ def _collected(path: Path, topics: Topics) -> Iterator[None]:
         reached = 0
         for count in _decoded(topics, bag.messages(chosen) if chosen else ()):
             reached += count
-            yield
+            yield reached / max(reached, expected)
     if reached < expected:
         raise FormatError(f"expected {expected} messages, got {reached}", path=path)
 

@@ -109,19 +109,20 @@ class McapFeed:
         self.history: tuple[str, ...] = ()
         self._files, self._salvage = files, salvage
 
-    def into(self, topics: Topics) -> Iterator[None]:
+    def into(self, topics: Topics) -> Iterator[float]:
         """Decode the messages, about 16 MiB at a time."""
-        for file in self._files:
+        sizes = [file.stat().st_size for file in self._files]
+        for number, file in enumerate(self._files):
             scan, known = McapScan(file, salvage=self._salvage, wanted=topics.wants), 0
             for batch in scan.batches():
-                for number, payloads in batch.items():
-                    channel = scan.channels[number]
+                for key, payloads in batch.items():
+                    channel = scan.channels[key]
                     kind = scan.schemas[channel.schema_id].name
                     topics.add(channel.topic, kind, channel.encoding, payloads)
                 known = self._describe(topics, scan, known)
-                yield
-            for number, count in scan.passed_over.items():
-                channel = scan.channels[number]
+                yield (sum(sizes[:number]) + scan.position) / sum(sizes)
+            for key, count in scan.passed_over.items():
+                channel = scan.channels[key]
                 schema = scan.schemas.get(channel.schema_id)
                 kind = "" if schema is None else schema.name
                 topics.pass_over(channel.topic, kind, channel.encoding, count)

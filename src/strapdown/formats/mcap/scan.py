@@ -80,6 +80,8 @@ class McapScan:
         Intact messages, wanted or not; messages known to be lost; bytes outside readable records.
     damage : list of str
         Damage, one line each.
+    position : int
+        Bytes of the file that are read.
     times_ns : tuple of int, optional
         Log times of the first and the last message, where the summary was read first [ns].
     """
@@ -98,6 +100,7 @@ class McapScan:
         self.messages = 0
         self.lost_messages = 0
         self.lost_bytes = 0
+        self.position = 0
         self.times_ns: tuple[int, int] | None = None
         self._places = Places()
         self._path = path
@@ -142,9 +145,9 @@ class McapScan:
             self._stream: BinaryIO = stream
             self._size = os.fstat(stream.fileno()).st_size
             self._start()
-            position = len(MAGIC)
+            self.position = len(MAGIC)
             while not self._finished:
-                position = self._step(position)
+                self.position = self._step(self.position)
                 if self._ready_bytes >= self.batch_bytes:
                     yield self._hand_over()
         yield self._hand_over()

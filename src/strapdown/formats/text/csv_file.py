@@ -173,6 +173,7 @@ class CsvBlocks:
     def __init__(self, path: Path, *, salvage: bool) -> None:
         self._path, self._salvage = path, salvage
         self._report = ReadReport("csv")
+        self.progress = 0.0
 
     @property
     def report(self) -> ReadReport:
@@ -182,6 +183,7 @@ class CsvBlocks:
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning."""
         content = _Content(self._path, None)
+        size = self._path.stat().st_size
         rows, last_ns = 0, None
         for table in read_tables(self._path, content.layout, salvage=self._salvage):
             try:
@@ -192,6 +194,7 @@ class CsvBlocks:
             steps = np.diff(table.t_ns, prepend=table.t_ns[:1] if last_ns is None else last_ns)
             if several and (steps < 0).any():
                 raise NeedsWhole("stamps go back, in several series", path=self._path)
+            self.progress = min(table.stop / size, 1.0)  # UTF-16 is longer than in UTF-8 or shorter
             if len(table.t_ns):
                 last_ns = int(table.t_ns[-1])
                 yield block

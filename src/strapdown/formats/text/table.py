@@ -158,21 +158,29 @@ class Layout:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows: ``values`` (N, columns), ``spans_ns`` (N, spans); ``lost`` counts damaged ones."""
+    """Rows: ``values`` (N, columns), ``spans_ns`` (N, spans); ``lost`` counts damaged ones.
+
+    They end before byte ``stop`` of the file.
+    """
 
     t_ns: IntArray
     values: FloatArray
     spans_ns: IntArray
     lost: int
     notes: tuple[str, ...]
+    stop: int
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Lines from ``number``, counted from 1; ``open_at`` is the offset of a line without end."""
+    """Lines from ``number``, counted from 1, which end before byte ``stop``.
+
+    ``open_at`` is the offset of a line without end.
+    """
 
     number: int
     lines: list[bytes]
+    stop: int
     open_at: int | None = None
 
 
@@ -267,7 +275,7 @@ def _table(layout: Layout, reader: _Rows, parts: list[tuple[IntArray, FloatArray
     times, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = values * [column.factor for column in layout.columns]
-    return Table(times[:, 0], scaled, times[:, 1:], reader.lost, tuple(reader.notes))
+    return Table(times[:, 0], scaled, times[:, 1:], reader.lost, tuple(reader.notes), reader.stop)
 
 
 def read_stamps(path: Path, layout: Layout) -> tuple[TimeTally, int]:
@@ -366,13 +374,13 @@ def _blocks(path: Path) -> Iterator[_Block]:
             *lines, tail = data.split(b"\n")
             if lines:
                 lines[0] = rest + lines[0]
-                yield _Block(number, lines)
-                number += len(lines)
                 offset = file.tell() - len(tail)
+                yield _Block(number, lines, offset)
+                number += len(lines)
                 rest = b""
             rest = (rest + tail)[: _LONGEST_LINE + 1]
     if rest:
-        yield _Block(number, [rest], open_at=offset)
+        yield _Block(number, [rest], offset + len(rest), open_at=offset)
 
 
 def _split_opening(
@@ -390,7 +398,7 @@ def _split_opening(
             if line.startswith("#"):
                 comments += [line] if len(comments) < _COMMENTS_KEPT else []
             elif line:
-                rest = _Block(number, block.lines[index:], block.open_at)
+                rest = replace(block, number=number, lines=block.lines[index:])
                 return Opening(tuple(comments), line), chain([rest], blocks)
     return Opening(tuple(comments)), iter(())
 
@@ -403,11 +411,13 @@ class _Rows:
         self._layout = layout
         self._salvage = salvage
         self._header_lines = layout.header
+        self.stop = 0
         self.lost = 0
         self.notes: list[str] = []
 
     def read(self, block: _Block) -> tuple[IntArray, FloatArray]:
         """Return times (N, 1 + spans) and values (N, columns) of the rows of a block."""
+        self.stop = block.stop
         if skipped := min(self._header_lines, len(block.lines)):
             self._header_lines -= skipped
             if block.open_at is not None:
@@ -416,7 +426,7 @@ class _Rows:
                     path=self._path,
                     offset=block.open_at,
                 )
-            block = _Block(block.number + skipped, block.lines[skipped:])
+            block = _Block(block.number + skipped, block.lines[skipped:], block.stop)
         if block.open_at is None:
             try:
                 return self._by_column(block.lines)

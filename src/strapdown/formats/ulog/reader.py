@@ -146,6 +146,7 @@ class UlogBlocks:
         self._path, self._salvage, self._only = path, salvage, only
         self._block_bytes = block_bytes or BLOCK
         self._report = ReadReport("ulog")
+        self.progress = 0.0
 
     @property
     def report(self) -> ReadReport:
@@ -168,6 +169,7 @@ class UlogBlocks:
                 clock_ns = _clock_of(contents.info, contents.start_us)
                 if clock_ns is None:
                     clock_ns = next(self._clocks_ahead(), None)
+            self.progress = chunk.stop / len(data)
             is_last = chunk.stop >= len(data)
             block = series.block(rows, is_last=is_last, logged=records.topics)
             del rows
