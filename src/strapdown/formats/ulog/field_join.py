@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FieldJoin"]
 
-_PATIENCE_NS: Final = 2 * NS_PER_S
+_PATIENCE_NS: Final = 60 * NS_PER_S
 """Time for which the first sample of a magnetometer is waited for [ns]."""
 
 
