@@ -325,4 +325,5 @@ def test_memory_does_not_grow_with_the_messages_of_an_hour(tmp_path, messages):
     count, lost, *sizes = done.stdout.splitlines()
     assert (int(count), lost) == (messages, "()")
     settled = list(map(int, sizes))[4:]
-    assert max(settled[-4:]) - max(settled[:4]) < 2**20
+    grown = max(settled[-4:]) - max(settled[:4])
+    assert grown < 4 * 2**20  # all messages would be 60 MB and more; allocators settle slowly

@@ -388,6 +388,7 @@ def test_a_topic_is_bridged_whole_and_with_its_headers(peer, start):
         "end = subscription(Imu, 'copy', lambda m: kept.append(fields(m)), **RELIABLE)\n"
         "source = publisher(Imu, 'imu', **RELIABLE)\n"
         "until(lambda: source.get_subscription_count() and node.count_publishers('copy'))\n"
+        "time.sleep(1.0)\n"  # the bridge may know of the subscription later than we of the bridge
         "publish('imu', **RELIABLE)\n"
         "until(lambda: len(kept) == COUNT)\n"
         "say([fields(imu(number)) for number in range(COUNT)] == kept)\n"
