@@ -11,6 +11,7 @@ from pyulog import ULog
 
 from strapdown.errors import FormatError, UnsupportedError
 from strapdown.formats.ulog import reader
+from strapdown.formats.ulog.reader import UlogBlocks
 
 HEADER = b"ULog\x01\x12\x35\x01" + struct.pack("<Q", 1_000_000)
 SYNC = b"\x2f\x73\x13\x20\x25\x0c\xbb\x12"
@@ -118,6 +119,22 @@ def test_magnetometer_samples_go_to_the_nearest_row_or_nowhere(log):
         "vehicle_magnetometer: 2 of 4 samples were left out: a later one took the row, or none is "
         "within 20 ms"
     ) in recording.report.notes
+
+
+def test_blocks_wait_for_a_magnetometer_that_begins_late(log):
+    stamps = range(10_000, 10_000_000, 10_000)
+    path = log(
+        definition(COMBINED),
+        definition("vehicle_magnetometer:uint64_t timestamp;float[3] magnetometer_ga;"),
+        subscription("sensor_combined"),
+        subscription("vehicle_magnetometer", 1),
+        *(combined(t) for t in stamps),
+        row("Q3f", stamps[-1] - 4000, 1.0, 0.0, 0.0, msg_id=1),
+    )
+    whole = reader.read(path, salvage=False).imu["sensor_combined"]
+    assert np.isfinite(whole.magnetic_field[:, 0]).sum() == 1
+    parts = [block.imu["sensor_combined"] for block in UlogBlocks(path, block_bytes=2000)]
+    assert parts[0].concatenate(parts) == whole
 
 
 def test_an_appended_part_goes_on_with_earlier_subscriptions(log):
