@@ -632,6 +632,28 @@ def test_over_tcp_a_world_is_only_saved_as_one_in_its_project(serve_world, on_di
     assert not (on_disk.parent / "copy.txt").exists()
 
 
+@pytest.mark.parametrize("absolute", [True, False])
+def test_over_tcp_a_text_only_reads_proto_files_of_its_project(serve_world, on_disk, absolute):
+    project = on_disk.parents[1]
+    proto = '#VRML_SIM R2025a utf8\nPROTO {} [ ] {{ Solid {{ name "{}" }} }}'
+    (project.parent / "Outside.proto").write_text(proto.format("Outside", "secret"))
+    (project / "Inside.proto").write_text(proto.format("Inside", "known"))
+    outside = project.parent / "Outside.proto" if absolute else "../../Outside.proto"
+    running = serve_world(on_disk)
+    library = Library(running.tcp("boss"))
+    children = library.field(0, "children")
+    library.insert(children, 0, f'EXTERNPROTO "{outside}" Outside {{ }}')
+    assert "expected EXTERNPROTO with a file in" in running.log[-1]
+    library.insert(children, 0, "DEF LATER Outside { }")  # the address was not kept, either
+    assert library.field(library.from_def("LATER"), "name") is None
+    library.insert(children, 0, 'EXTERNPROTO "../Inside.proto" DEF IN Inside { }')
+    assert library.get(library.field(library.from_def("IN"), "name")) == "known"
+    library.client.exit()
+    library = Library(running.ipc(robot="boss"))  # a program of this machine
+    library.insert(children, 0, f'EXTERNPROTO "{outside}" DEF OUT Outside {{ }}')
+    assert library.get(library.field(library.from_def("OUT"), "name")) == "secret"
+
+
 def test_a_node_whose_proto_cannot_be_read_is_refused(serve_world, monkeypatch, tmp_path):
     monkeypatch.setenv("STRAPDOWN_PROTO_PATH", str(tmp_path / "absent"))
     running = serve_world()

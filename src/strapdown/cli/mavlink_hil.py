@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from strapdown import webots
-from strapdown.bridges.mavlink.ardupilot import ARDUPILOT_PORT, ArduPilotSimulator
-from strapdown.bridges.mavlink.hil import PX4_PORT, HilSimulator
+from strapdown.bridges.mavlink.ardupilot import ArduPilotSimulator
+from strapdown.bridges.mavlink.hil import HilSimulator
+from strapdown.bridges.mavlink.simulator import Simulator
 from strapdown.cli._common import Force
 from strapdown.cli._outcome import EXIT_OK, Outcome, say
 from strapdown.cli._webots import ProtoDirs, Record, Seed, WorldName, outcome, recording
@@ -25,9 +26,9 @@ class Autopilot(StrEnum):
     ARDUPILOT = "ardupilot"
 
 
-SIMULATORS: dict[Autopilot, tuple[type[HilSimulator | ArduPilotSimulator], int]] = {
-    Autopilot.PX4: (HilSimulator, PX4_PORT),
-    Autopilot.ARDUPILOT: (ArduPilotSimulator, ARDUPILOT_PORT),
+SIMULATORS: dict[Autopilot, type[Simulator]] = {
+    Autopilot.PX4: HilSimulator,
+    Autopilot.ARDUPILOT: ArduPilotSimulator,
 }
 
 
@@ -43,7 +44,8 @@ def hil(
         typer.Option(
             metavar="[HOST:]PORT",
             help="Address at which the autopilot finds its simulator, by default port"
-            f" {PX4_PORT} or {ARDUPILOT_PORT} of this machine; port 0: any free port.",
+            f" {HilSimulator.port} or {ArduPilotSimulator.port} of this machine; port 0: any free"
+            " port.",
         ),
     ] = None,
     robot: Annotated[
@@ -90,10 +92,9 @@ def hil(
     """
     path = find_world(world)
     simulated = webots.World(path, seed=seed, proto_dirs=proto_dir or ())
-    simulate, port = SIMULATORS[autopilot]
-    with simulate(
+    with SIMULATORS[autopilot](
         simulated,
-        listen=str(port) if listen is None else listen,
+        listen=listen,
         robot=robot,
         motors=tuple(motor or ()),
         patience_s=patience,

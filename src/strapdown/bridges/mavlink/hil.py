@@ -23,27 +23,18 @@ import socket
 import time
 from typing import TYPE_CHECKING, Final
 
-from strapdown.bridges.mavlink.link import LOOPBACK, address_of
-from strapdown.bridges.mavlink.vehicle import Vehicle, positive
-from strapdown.errors import DeviceError, PeerLostError
+from strapdown.bridges.mavlink.simulator import LOOK_S, Simulator
 from strapdown.formats.mavlink.frames import Decoder, end_of_frame
 from strapdown.formats.mavlink.messages import dialect
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Any, Self
+    from typing import Any
 
     from strapdown.formats.mavlink.messages import WireMessage
-    from strapdown.webots.world.world import World
 
-__all__ = ["PX4_PORT", "HilSimulator", "pressure_at"]
+__all__ = ["HilSimulator", "pressure_at"]
 
-PX4_PORT: Final = 4560
-"""Port at which PX4 looks for its simulator."""
-
-_SENSORS: Final = ("Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit")
 _SENSOR_FIELDS: Final = 0x1BFF  # all but the differential pressure, and the bit of a reset
-_LOOK_S: Final = 0.2  # longest wait between checks whether to stop
 _QUIET_S: Final = 0.05  # after this time without an answer, no other is on its way
 _SETTLE_S: Final = 2.0  # an autopilot that still sends after this time is not in lockstep
 _LONGEST_S: Final = 1e6  # longest wait that a socket accepts on every system
@@ -63,39 +54,16 @@ def pressure_at(altitude: float) -> float:
     return float(1013.25 * max(0.0, 1.0 - 0.0065 * altitude / 288.15) ** 5.255877)
 
 
-class HilSimulator:
+class HilSimulator(Simulator):
     """The simulator's end of MAVLink HIL.
 
-    Parameters
-    ----------
-    world : World
-        In ENU, with WGS84 as its GPS coordinate system.
-    listen : str
-        ``[HOST:]PORT``; without a host only this machine can connect. Port 0 is any free one.
-    robot : str, optional
-        Name of the robot; by default the only one.
-    motors : sequence of str, optional
-        Names of the motors in the order of the outputs; by default ``motor 1``, ``motor 2`` ...
-    patience_s : float
-        Longest wait for an autopilot, and for its answer [s].
+    ``counts`` are those of messages sent, ``sensors`` and ``fixes``, and of answers received,
+    ``controls``.
 
     Attributes
     ----------
-    counts : dict of str to int
-        Messages sent, ``sensors`` and ``fixes``, and answers received, ``controls``.
     decoder : Decoder
         Counts what was received.
-
-    Raises
-    ------
-    DeviceError
-        The robot lacks a sensor or has no such motor, or the world has other coordinates.
-    ValueRangeError
-        The patience is not above 0 s, or the address is invalid.
-    BackendMissingError
-        pymavlink is not installed.
-    OSError
-        The address is not available.
 
     Examples
     --------
@@ -103,64 +71,29 @@ class HilSimulator:
     ...     simulator.fly(60.0)  # in another terminal: PX4's none_iris
     """
 
-    def __init__(
-        self,
-        world: World,
-        *,
-        listen: str = f"{LOOPBACK}:{PX4_PORT}",
-        robot: str | None = None,
-        motors: tuple[str, ...] = (),
-        patience_s: float = 60.0,
-    ) -> None:
-        self._patience_s = positive(patience_s)
-        self._vehicle = Vehicle(world, robot, motors, _SENSORS)
-        system = world.file.world_info.text("gpsCoordinateSystem")
-        if system != "WGS84":
-            raise DeviceError(
-                "expected a world whose WorldInfo has the gpsCoordinateSystem 'WGS84', got"
-                f" {system!r}"
-            )
-        self._world = world
+    port = 4560
+    sensors = "Accelerometer", "Gyro", "GPS", "Altimeter", "InertialUnit"
+
+    def close(self) -> None:
+        """Disconnect, and leave the address."""
+        if self._peer is not None:
+            self._peer.close()
+        super().close()
+
+    def _open(self, place: tuple[str, int]) -> socket.socket:
         self._module = dialect()
         self._mav = self._module.MAVLink(None, srcSystem=1, srcComponent=51)
         self.decoder = Decoder()
         self.counts = {"sensors": 0, "fixes": 0, "controls": 0}
         self._pending = b""
         self._peer: socket.socket | None = None
-        self._stopped = False
-        self._server = socket.create_server(address_of(listen, least=0))
+        return socket.create_server(place)
 
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port of this end."""
-        host, port = self._server.getsockname()[:2]
-        return host, port
-
-    def fly(self, duration_s: float) -> float:
-        """Wait for an autopilot, and simulate until a time, or until it disconnects.
-
-        Parameters
-        ----------
-        duration_s : float
-            Simulated seconds.
-
-        Returns
-        -------
-        float
-            Simulated time that passed [s].
-
-        Raises
-        ------
-        PeerLostError
-            No autopilot connects, or one in lockstep does not answer.
-        """
+    def _fly(self, until_s: float) -> None:
         self._accept()
-        begin, lockstep = self._world.time_s, False
-        next_fix = begin
+        next_fix, lockstep = self._world.time_s, False
         with contextlib.suppress(ConnectionError):
-            while self._world.time_s - begin < duration_s - 1e-9 and not self._stopped:
-                if not self._vehicle.step():
-                    break
+            while self._goes_on(until_s) and self._vehicle.step():
                 if self._world.time_s >= next_fix - 1e-9:
                     self._send_fix()
                     next_fix += 1e-3 * self._vehicle.fix_ms
@@ -169,43 +102,17 @@ class HilSimulator:
                 if answered and not lockstep:
                     lockstep = True
                     self._settle()
-        return self._world.time_s - begin
-
-    def stop(self) -> None:
-        """End the simulation at its present step; from any thread, or a signal handler."""
-        self._stopped = True
-
-    def close(self) -> None:
-        """Disconnect."""
-        for end in (self._peer, self._server):
-            if end is not None:
-                end.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _accept(self) -> None:
         """Wait for an autopilot."""
         until = time.monotonic() + self._patience_s
-        self._server.settimeout(min(_LOOK_S, self._patience_s))
         while self._peer is None and not self._stopped:
             with contextlib.suppress(TimeoutError):
-                self._peer, _ = self._server.accept()
+                self._peer, _ = self._socket.accept()
                 self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self._peer is None and time.monotonic() > until:
                 host, port = self.address
-                raise PeerLostError(
-                    f"expected an autopilot to connect to {host}:{port} within"
-                    f" {self._patience_s:g} s, got none"
-                )
+                raise self._lost(f"an autopilot to connect to {host}:{port}")
 
     def _settle(self) -> None:
         """Discard the answers to what was sent before the first one."""
@@ -220,10 +127,7 @@ class HilSimulator:
         try:
             self._peer.sendall(message.pack(self._mav))
         except TimeoutError:
-            raise PeerLostError(
-                f"expected an autopilot that receives, got none within {self._patience_s:g} s;"
-                " does it still run?"
-            ) from None
+            raise self._lost("an autopilot that receives") from None
         self._mav.seq = (self._mav.seq + 1) % 256
 
     def _send_sensor(self) -> None:
@@ -263,7 +167,7 @@ class HilSimulator:
         while not self._stopped:
             received: list[Any] = [
                 message
-                for message in self._receive(min(until - time.monotonic(), _LOOK_S))
+                for message in self._receive(min(until - time.monotonic(), LOOK_S))
                 if message.get_type() == "HIL_ACTUATOR_CONTROLS"
             ]
             if received:
@@ -272,10 +176,7 @@ class HilSimulator:
                 return True
             if time.monotonic() >= until:
                 if wait:
-                    raise PeerLostError(
-                        f"expected HIL_ACTUATOR_CONTROLS within {self._patience_s:g} s, got none;"
-                        " does the autopilot still run?"
-                    )
+                    raise self._lost("HIL_ACTUATOR_CONTROLS")
                 break
         return False
 

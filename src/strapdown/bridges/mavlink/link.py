@@ -26,7 +26,6 @@ from strapdown.formats.mavlink.messages import (
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Self
 
     from numpy.typing import NDArray
@@ -265,12 +264,7 @@ class MavlinkLink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
     def _put(self, data: bytes) -> None:

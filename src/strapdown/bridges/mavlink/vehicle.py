@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.errors import DeviceError, ValueRangeError
+from strapdown.errors import DeviceError
 from strapdown.geometry import quaternion
 from strapdown.webots.api import Robot
 
@@ -18,25 +18,12 @@ if TYPE_CHECKING:
     from strapdown.webots.scene.scene import BodyStates
     from strapdown.webots.world.world import World
 
-__all__ = ["Fix", "Vehicle", "positive"]
+__all__ = ["Fix", "Vehicle"]
 
 _FLIP: Final = np.array([1.0, -1.0, -1.0])  # forward, left, up to forward, right, down
 _NED_FROM_ENU: Final = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 _DIP: Final = math.radians(63.0)
 _FIELD_NED: Final = 0.48 * np.array([math.cos(_DIP), 0.0, math.sin(_DIP)])
-
-
-def positive(patience_s: float) -> float:
-    """Return a patience [s].
-
-    Raises
-    ------
-    ValueRangeError
-        It is not above 0 s.
-    """
-    if not patience_s > 0.0:
-        raise ValueRangeError(f"expected a patience above 0 s, got {patience_s}")
-    return patience_s
 
 
 class Fix(NamedTuple):
@@ -57,7 +44,7 @@ class Vehicle:
     Parameters
     ----------
     world : World
-        Whose coordinate system is ENU.
+        Whose coordinate system is ENU, and that of its GPS WGS84, if that is needed.
     robot : str, optional
         Name of the robot; by default the only one.
     motors : sequence of str
@@ -102,6 +89,12 @@ class Vehicle:
         if missing:
             lacks = ", ".join(missing)
             raise DeviceError(f"robot {self._robot.getName()!r} cannot be flown: it has no {lacks}")
+        geodetic = world.file.world_info.text("gpsCoordinateSystem")
+        if "GPS" in sensors and geodetic != "WGS84":
+            raise DeviceError(
+                "expected a world whose WorldInfo has the gpsCoordinateSystem 'WGS84', got"
+                f" {geodetic!r}"
+            )
         self._sensors = {kind: first[kind] for kind in sensors}
         for kind, sensor in self._sensors.items():
             sensor.enable(self.fix_ms if kind == "GPS" else self.step_ms)

@@ -69,7 +69,8 @@ class SupervisorCommands:
     kinds : sequence of str
         Name of the node of each tag; it may grow.
     confined : bool
-        Whether worlds may only be saved in the folder of the project: the client may be remote.
+        Whether worlds are only saved, and PROTO files that a text declares only read, in the folder
+        of the project: the client may be remote.
 
     Attributes
     ----------
@@ -232,7 +233,8 @@ class SupervisorCommands:
         else:
             (text,) = self._arguments.take("s")
             is_single = kind == "SFNode"
-            self._ask("import", number, name, None if is_single else place, text)
+            folder = str(self._project) if self._confined else None
+            self._ask("import", number, name, None if is_single else place, text, folder)
             if is_single and (node := self._ask("get", number, name, None)) is not None:
                 self._answer(command, "i", node)
 

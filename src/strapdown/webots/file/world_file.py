@@ -9,7 +9,7 @@ from math import hypot
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from strapdown.errors import DeviceError, FormatError
+from strapdown.errors import DeviceError, FormatError, ValueRangeError
 from strapdown.webots.file.conventions import horizontal, up_and_gravity
 from strapdown.webots.file.node import Node
 from strapdown.webots.file.node_types import fields_of
@@ -124,20 +124,32 @@ class WorldFile:
             protos=dict(self.protos),
         )
 
-    def read_nodes(self, text: str) -> list[Node]:
+    def read_nodes(self, text: str, *, within: Path | None = None) -> list[Node]:
         """Read nodes in the context of this file; they are not added to it.
+
+        Parameters
+        ----------
+        text : str
+            Nodes, and declarations of PROTOs.
+        within : Path, optional
+            The only folder whose files EXTERNPROTO in the text may name; by default any.
 
         Raises
         ------
         FormatError
             With line and column in the text.
+        ValueRangeError
+            EXTERNPROTO names a file that is not in the folder.
         UnsupportedError
             As :func:`read_world`.
         """
         document = parse(text, path=self.path)
-        self.addresses.update(
-            local_addresses(document.externprotos, None if self.path is None else self.path.parent)
+        addresses = local_addresses(
+            document.externprotos, None if self.path is None else self.path.parent
         )
+        if within is not None:
+            _check_within(addresses.values(), within)
+        self.addresses.update(addresses)
         self.protos.update(document.protos)
         with closing(
             Expander(self.library, self.release, self.protos, self._context(document.nodes))
@@ -238,6 +250,16 @@ def read_world(
             inert.setdefault(name, text)
     world.notices += inert.values()
     return world
+
+
+def _check_within(addresses: Iterable[str], folder: Path) -> None:
+    """Check that local addresses are those of files in a folder."""
+    for address in addresses:
+        if "://" not in address and not Path(address).resolve().is_relative_to(folder.resolve()):
+            raise ValueRangeError(
+                f"expected EXTERNPROTO with a file in {folder}, got {address!r}; copy the file into"
+                " that folder"
+            )
 
 
 def _unknown_fields(node: Node) -> Iterator[tuple[str, str]]:

@@ -75,7 +75,8 @@ class Supervision:
         ``get`` node, name, index               a value of a field, in the present state
         ``set`` node, name, index, value        changes it
         ``insert`` node, name, index, value     adds one of many; -1: at the end
-        ``import`` node, name, index, text      adds nodes; -1: at the end
+        ``import`` node, name, index, text,     adds nodes; -1: at the end; EXTERNPROTO in the
+        folder                                  text only reads files in the folder; None: any
         ``remove_item`` node, name, index       removes one of many, or the node of a field
         ``remove`` node                         removes a node
         ``position`` node                       [m] in the world; NaN without a pose
@@ -190,8 +191,11 @@ class Supervision:
         self._edits += 1
         return self._change(number, name, values)
 
-    def _do_import(self, number: int, name: str, index: int | None, text: str) -> Plain:
-        nodes = self._world.file.read_nodes(text)
+    def _do_import(
+        self, number: int, name: str, index: int | None, text: str, folder: str | None = None
+    ) -> Plain:
+        within = None if folder is None else Path(folder)
+        nodes = self._world.file.read_nodes(text, within=within)
         self._edits += 1
         if index is not None:
             values = self._many(number, name)
