@@ -133,7 +133,8 @@ def test_blocks_wait_for_a_magnetometer_that_begins_late(log):
     )
     whole = reader.read(path, salvage=False).imu["sensor_combined"]
     assert np.isfinite(whole.magnetic_field[:, 0]).sum() == 1
-    parts = [block.imu["sensor_combined"] for block in UlogBlocks(path, block_bytes=2000)]
+    blocks = UlogBlocks(path, salvage=False, block_bytes=2000)
+    parts = [block.imu["sensor_combined"] for block in blocks]
     assert parts[0].concatenate(parts) == whole
 
 
