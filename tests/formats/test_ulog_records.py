@@ -134,7 +134,7 @@ def test_blocks_wait_for_a_magnetometer_that_begins_late(log):
     whole = reader.read(path, salvage=False).imu["sensor_combined"]
     assert np.isfinite(whole.magnetic_field[:, 0]).sum() == 1
     blocks = UlogBlocks(path, salvage=False, block_bytes=2000)
-    parts = [block.imu["sensor_combined"] for block in blocks]
+    parts = [series for block in blocks for series in block.imu.values()]
     assert parts[0].concatenate(parts) == whole
 
 
