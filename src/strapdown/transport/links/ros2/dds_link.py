@@ -3,14 +3,16 @@
 ===========  ========================================  ===========================
 profile      sends                                     receives
 ===========  ========================================  ===========================
-``default``  reliable, keep last 10                    best effort
+``default``  reliable, keep last ``capacity``          best effort
 ``sensor``   best effort, keep last 5                  best effort
 ``latched``  reliable, keep last 10, transient local   reliable, transient local
 ===========  ========================================  ===========================
 
-On a reliable topic ``default`` keeps all on both sides, and both are reliable. Readers always
-keep all until they are taken, which matters to nobody else: where their room of 8192 messages
-is full, DDS counts what it refuses, while a reader that keeps the last overwrites in silence.
+Fast DDS may learn of a writer some 0.1 s after the writer has matched it, so ``default`` keeps what
+the topic retains for readers that are yet to acknowledge it. On a reliable topic ``default`` keeps
+all on both sides, and both are reliable. Readers always keep all until they are taken, which
+matters to nobody else: where their room of 8192 messages is full, DDS counts what it refuses, while
+a reader that keeps the last overwrites in silence.
 
 Cyclone DDS does not report how many messages were lost in transport, and messages of ROS 2 have no
 numbers. So a writer here stores the last 14 bits of a number in its source time stamp, marked by

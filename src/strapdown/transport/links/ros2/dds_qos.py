@@ -63,7 +63,8 @@ def profiles(backend: Ros2, channel: Channel, form: RosForm) -> tuple[Qos, Qos]:
             'got "reliable"; use qos "default"'
         )
     asked = _RELIABLE if latched or channel.reliable else _BEST_EFFORT
-    last = Policy.History.KeepLast(5 if sensor else min(10, channel.capacity))
+    depth = 5 if sensor else 10 if latched else channel.capacity
+    last = Policy.History.KeepLast(min(depth, channel.capacity))
     durability = Policy.Durability.TransientLocal if latched else Policy.Durability.Volatile
     common = (
         durability,
