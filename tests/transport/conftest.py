@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -18,10 +19,12 @@ import pytest
 from strapdown.transport import Horus, Ipc, Local, Ros1, Ros2, Zenoh
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from strapdown.transport import Backend
+
+PATIENCE_S = 300.0  # for a line of another process; more than any test takes
 
 
 @dataclass(frozen=True)
@@ -214,10 +217,10 @@ def imu(number):
 
 
 class Peer:
-    """Another process, which runs a script and talks in lines of JSON."""
+    """Another process, which runs a script and talks in lines of JSON; ``within`` a program."""
 
-    def __init__(self, script: str, *arguments: object) -> None:
-        command = [sys.executable, "-c", PRELUDE + script, *map(str, arguments)]
+    def __init__(self, script: str, *arguments: object, within: Sequence[str] = ()) -> None:
+        command = [*within, sys.executable, "-c", PRELUDE + script, *map(str, arguments)]
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
         )
@@ -228,8 +231,12 @@ class Peer:
         self.process.stdin.flush()
 
     def hear(self) -> list:
-        """Wait for one line."""
+        """Wait for one line; a process that hangs is killed."""
+        hangs = threading.Timer(PATIENCE_S, self.process.kill)
+        hangs.start()
         line = self.process.stdout.readline()
+        hangs.cancel()
+        hangs.join()
         assert line, f"the other process ended with {self.process.wait(10)}"
         return json.loads(line)
 
@@ -251,8 +258,8 @@ def peer():
     """Start another process with a script; it is ended with the test."""
     with ExitStack() as ended:
 
-        def start(script: str, *arguments: object) -> Peer:
-            other = Peer(script, *arguments)
+        def start(script: str, *arguments: object, within: Sequence[str] = ()) -> Peer:
+            other = Peer(script, *arguments, within=within)
             ended.callback(other.kill)
             return other
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import shutil
 from pathlib import Path
 from uuid import uuid4
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("transport")
 KILLS = 100
 
 ROOTED = """
-import random, signal, threading
+import random, shutil, signal, threading
 from pathlib import Path
 from strapdown.transport.links.ipc import _node
 _node.ROOT = root = Path(sys.argv[1])
@@ -158,6 +160,64 @@ with Topic(Imu, name="imu", backend="ipc") as topic:
     say(len(services), topic.send(imu(1)), time.monotonic() - start)
 """
 
+KILLED_IN_A_CALL = """
+topic = Topic(Imu, name="imu", backend="ipc")
+topic.send(imu(0))
+topic.close()
+say("closed")
+"""
+
+LEFT_BEHIND = """
+def memory():
+    return [path for path in Path("/dev/shm").glob(root.name + "_*.dynamic")]
+
+def cut(path):
+    '''Leave a file as it is between its creation and the next system call.'''
+    os.truncate(path, 0)
+    path.chmod(0o200)
+
+ready_read, ready_write = os.pipe()
+child = os.fork()
+if child == 0:
+    topic = Topic(Imu, name="imu", backend="ipc")
+    os.write(ready_write, b".")
+    time.sleep(60.0)
+os.read(ready_read, 1)
+kill(child)
+if sys.argv[2] == "numbering":
+    shutil.rmtree(root)
+    for path in memory():
+        path.unlink()
+    cut(*Path("/dev/shm").glob(root.name + "_*.global_mgmt"))
+elif sys.argv[2] == "creation":
+    for path in memory():
+        cut(path)
+else:  # while it closed the topic: first its tags go, then the memory
+    for path in [*root.glob("nodes/*/*.service_tag"), *memory()]:
+        path.unlink()
+start = time.monotonic()
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    say(topic.send(imu(1)), time.monotonic() - start)
+say(len(memory()))
+"""
+
+STOPPED = """
+from strapdown.errors import TransportError
+child = os.fork()
+if child == 0:
+    with _node.alone():
+        os.kill(os.getpid(), signal.SIGSTOP)
+    os._exit(0)
+os.waitpid(child, os.WUNTRACED)
+try:
+    Topic(Imu, name="imu", backend="ipc")
+except TransportError as error:
+    say(str(error))
+kill(child)
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    say(topic.send(imu(1)))
+"""
+
 DEAD_OF_ANOTHER_TYPE = """
 child = os.fork()
 if child == 0:
@@ -256,6 +316,37 @@ def test_a_service_that_was_never_finished_does_not_block_its_name(peer, root):
     count, sent, took_s = peer(ROOTED + UNFINISHED, root).hear()
     assert (count, sent) == (2, True)
     assert took_s < 15.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", ["ftruncate", "fchmod"])
+def test_no_process_that_is_killed_in_a_system_call_blocks_its_topic(call, peer, root, need_peer):
+    """These calls create and remove what processes share; the n-th of them is not executed."""
+    need_peer("strace", strace := shutil.which("strace"), "apt-get install strace")
+    for n in itertools.count(1):
+        kill = ["-e", f"inject={call}:signal=SIGKILL:when={n}"]
+        wrapped = [strace, "--quiet=all", "-f", "-o", "/dev/null", "-e", f"trace={call}", *kill]
+        if peer(ROOTED + KILLED_IN_A_CALL, root, within=wrapped).process.stdout.readline():
+            break
+        assert peer(ROOTED + KILLED_IN_A_CALL, root).hear() == ["closed"], n
+        shutil.rmtree(root)
+    assert n > 2
+
+
+@pytest.mark.parametrize("during", ["numbering", "creation", "removal"])
+def test_what_a_process_left_when_it_was_killed_blocks_nobody(during, peer, root):
+    other = peer(ROOTED + LEFT_BEHIND, root, during)
+    sent, took_s = other.hear()
+    assert sent
+    assert took_s < 10.0
+    assert other.hear() == [0]
+
+
+@pytest.mark.slow
+def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root):
+    other = peer(ROOTED + STOPPED, root)
+    assert re.search("expected other processes to open and close topics within", *other.hear())
+    assert other.hear() == [True]
 
 
 def test_a_dead_process_does_not_keep_a_name_for_its_type(peer, root):

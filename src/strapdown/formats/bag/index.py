@@ -79,7 +79,9 @@ def _add_database(path: Path, database: sqlite3.Connection, sample: TopicSample)
         found += len(table)
         for number in _distinct(table[:, 1]):
             rows, _, times = table[table[:, 1] == number].T
-            sample.add_times(*topics[number], np.sort(times, kind="stable"))  # quick where they are in order
+            sample.add_times(
+                *topics[number], np.sort(times, kind="stable")
+            )  # quick where they are in order
             if number in missing:
                 sample.add(*topics[number], _payloads(database, rows[:ROWS].tolist()))
                 missing.remove(number)

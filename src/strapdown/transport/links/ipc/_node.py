@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import iceoryx2 as iox
 
 from strapdown.errors import TransportError
-from strapdown.transport.links.ipc._sweep import SHARED_MEMORY, sweep
+from strapdown.transport.links.ipc._sweep import (
+    numbering,
+    remove_unfinished,
+    remove_unused_services,
+    sweep,
+    unfinished,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = [
     "LOCK",
+    "BusyError",
     "abandon",
+    "alone",
     "clean",
+    "clean_at_once",
     "config",
     "description",
     "join",
@@ -28,18 +41,24 @@ __all__ = [
     "service_name",
 ]
 
-LOCK: Final = threading.Lock()
+LOCK: Final = threading.RLock()
 """Held while participants are created, removed or looked for; a fork waits for it."""
 ROOT = Path(f"/tmp/strapdown-{os.getuid()}")  # noqa: S108 (its owner is checked)
 """The same for all processes of this user; in shared memory, files are named after it."""
 CLEANING_S = 1.0
+PATIENCE_S = 5.0  # for other processes that are just creating or removing
 LONGEST_NAME = 240  # iceoryx2 takes 255 bytes
 
 _node: Any = None
+_locked: int | None = None  # descriptor of ROOT while this process has it alone
 _topics = 0
 _cleaned_s = 0.0
 
 iox.set_log_level_from_env_or(iox.LogLevel.Fatal)  # what fails is raised, and that is enough
+
+
+class BusyError(TransportError):
+    """Another process is creating or removing."""
 
 
 def config() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
@@ -63,24 +82,81 @@ def config() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
     return settings
 
 
+@contextmanager
+def alone(patience_s: float = PATIENCE_S) -> Iterator[None]:
+    """Create or remove while no other process of this user does.
+
+    The lock ends with its process, so whatever is unfinished under it was left by a killed one.
+    iceoryx2 would wait for it, as root for ever, so it is removed first.
+
+    Raises
+    ------
+    BusyError
+        Another process keeps the lock.
+    TransportError
+        There can be no directory.
+    """
+    global _locked  # noqa: PLW0603 (as in join)
+    with LOCK:
+        if _locked is not None:  # by a caller in this thread
+            yield
+            return
+        _locked = _lock_directory(patience_s)
+        try:
+            if unfinished(ROOT):
+                remove_unfinished(ROOT, config())
+            yield
+        finally:
+            os.close(_locked)
+            _locked = None
+
+
+def _lock_directory(patience_s: float) -> int:
+    try:
+        ROOT.mkdir(mode=0o700, exist_ok=True)
+        directory = os.open(ROOT, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise TransportError(f"iceoryx2 cannot start ({error}): is {ROOT} writable?") from error
+    end_s = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end_s:
+                os.close(directory)
+                raise BusyError(
+                    f"{ROOT}: expected other processes to open and close topics within "
+                    f"{patience_s:g} s, one of them still does; end it if it is stopped"
+                ) from None
+            time.sleep(0.001)
+        else:
+            return directory
+
+
 def join() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
     """Return the node of this process, for one more topic."""
     global _node, _topics  # noqa: PLW0603 (one a process, because iceoryx2 wants it so)
-    with LOCK:
+    settings = config()
+    with alone():
         if _node is None:
-            quiet = iox.SignalHandlingMode.Disabled  # signals are the program's own
-            builder = iox.NodeBuilder.new().config(config()).signal_handling_mode(quiet)
-            try:
-                _node = builder.create(iox.ServiceType.Ipc)
-            except iox.NodeCreationFailure as error:
-                raise TransportError(
-                    f"iceoryx2 cannot start ({error}): are /tmp and /dev/shm writable?"
-                ) from error
-            for path in SHARED_MEMORY.glob(f"{ROOT.name}_*.global_mgmt"):
-                path.chmod(0o600)  # the one file that iceoryx2 opens to everybody
+            _node = _create(settings)
         _clean()
         _topics += 1
         return _node
+
+
+def _create(settings: Any) -> Any:  # noqa: ANN401 (as join)
+    quiet = iox.SignalHandlingMode.Disabled  # signals are the program's own
+    builder = iox.NodeBuilder.new().config(settings).signal_handling_mode(quiet)
+    try:
+        node = builder.create(iox.ServiceType.Ipc)
+    except iox.NodeCreationFailure as error:
+        raise TransportError(
+            f"iceoryx2 cannot start ({error}): are /tmp and /dev/shm writable?"
+        ) from error
+    for path in numbering(ROOT):
+        path.chmod(0o600)  # the one file that iceoryx2 opens to everybody
+    return node
 
 
 def leave() -> None:
@@ -94,20 +170,27 @@ def leave() -> None:
 
 def _clean() -> None:
     if _node.try_cleanup_dead_nodes().cleanups:
-        with suppress(iox.NodeListFailure, OSError):  # another process is doing the same
+        with suppress(iox.NodeListFailure, OSError):  # a process is just ending
             sweep(ROOT, config())
 
 
-def clean(*, at_once: bool = False) -> None:
+def clean() -> None:
     """Release the resources of dead processes, unless that was done a moment ago."""
     global _cleaned_s  # noqa: PLW0603 (as in join)
     now = time.monotonic()
-    if not at_once and now - _cleaned_s < CLEANING_S:
+    if now - _cleaned_s < CLEANING_S:
         return
-    with LOCK:
-        _cleaned_s = now
+    _cleaned_s = now
+    with suppress(BusyError), alone(patience_s=0.0):
         if _node is not None:
             _clean()
+
+
+def clean_at_once() -> None:
+    """Release the resources of dead processes, services that cannot be opened included."""
+    with alone():
+        remove_unused_services(ROOT, config())
+        _clean()
 
 
 def abandon() -> None:

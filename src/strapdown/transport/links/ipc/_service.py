@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -13,11 +13,9 @@ import iceoryx2 as iox
 
 from strapdown.errors import TransportError
 from strapdown.transport.links.ipc import _node
-from strapdown.transport.links.ipc._sweep import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from strapdown.transport.link import Channel
 
@@ -30,7 +28,7 @@ HEADER: Final = "<5Q"
 his first message, and when he opened the port [ns of the monotonic clock]."""
 
 MAX_PUBLISHERS, MAX_SUBSCRIBERS, MAX_PROCESSES = 16, 32, 64
-PATIENCE_S = 2.0  # for services that others are just creating or removing
+PATIENCE_S = 2.0  # for processes that are just ending
 TYPICAL_BYTES = 512  # of messages of varying size; the library makes room for larger ones
 
 _FAILURES: Final = (
@@ -109,9 +107,13 @@ class Service:
 
     def close(self) -> None:
         """Leave; the ports should be gone."""
-        del self._messages, self._events, self._node, self.members, self.hearers
-        _node.leave()
+        with ExitStack() as stack:
+            with suppress(_node.BusyError):  # to leave never fails
+                stack.enter_context(_node.alone())
+            del self._messages, self._events, self._node, self.members, self.hearers
+            _node.leave()
 
+    @_node.alone()
     def _open_messages(self) -> Any:  # noqa: ANN401 (as publisher)
         """Open the service, or create it with the capacity of this process."""
         channel = self.channel
@@ -136,6 +138,7 @@ class Service:
         new = new.subscriber_max_buffer_size(channel.capacity).history_size(channel.capacity)
         return new.create_with_attributes(defined)
 
+    @_node.alone()
     def _open_events(self) -> Any:  # noqa: ANN401 (as publisher)
         events = self._node.service_builder(_node.service_name(self.channel.name)).event()
         events = events.max_nodes(MAX_PROCESSES).max_listeners(MAX_SUBSCRIBERS)
@@ -143,7 +146,7 @@ class Service:
 
     def _check_use(self) -> None:
         """Raise an error that names the difference if others use the topic differently."""
-        _node.clean(at_once=True)  # dead processes use nothing
+        _node.clean_at_once()  # dead processes use nothing
         used = _node.description(self.channel.name)
         if used not in (None, self._attributes):
             raise TransportError(
@@ -152,34 +155,20 @@ class Service:
             )
 
     def _patiently(self, make: Callable[[], Made]) -> Made:
-        """Make something; others may be creating or removing the same, or have died meanwhile."""
-        start = time.monotonic()
-        begun = unfinished(_node.ROOT)
+        """Make something; who uses the same, or has the last port, may have died meanwhile."""
+        end_s = time.monotonic() + PATIENCE_S
         while True:
             try:
                 return make()
             except _FAILURES as error:
-                waited_s = time.monotonic() - start
-                if waited_s > PATIENCE_S:
+                if time.monotonic() > end_s:
                     raise TransportError(
                         f"topic {self.channel.name!r} cannot be shared among processes ({error}); "
                         f"it takes {MAX_PUBLISHERS} publishers, {MAX_SUBSCRIBERS} subscribers and "
                         f"{MAX_PROCESSES} processes"
                     ) from error
-                if waited_s > PATIENCE_S / 2.0:
-                    self._remove_ruins(begun, str(error))
-            _node.clean(at_once=True)
+            _node.clean_at_once()
             time.sleep(0.01)
-
-    def _remove_ruins(self, begun: set[tuple[Path, int]], error: str) -> None:
-        """Remove what nobody can open, since who was creating or removing it was killed."""
-        for path, _ in begun & unfinished(_node.ROOT):
-            path.unlink(missing_ok=True)
-        if "ServiceInCorruptedState" in error:
-            name = _node.service_name(self.channel.name)
-            for pattern in (iox.MessagingPattern.PublishSubscribe, iox.MessagingPattern.Event):
-                with suppress(iox.ServiceRemoveError):
-                    self._node.force_remove_service(name, pattern)
 
 
 class _Header(ctypes.Structure):

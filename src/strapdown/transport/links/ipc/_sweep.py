@@ -2,7 +2,8 @@
 
 Its own cleaning forgets the tag of a port, therefore the node of the process, and sometimes the
 memory of the port. File names contain the numbers of ports, and these identify the process. A
-service whose creation was not finished blocks its name for ever.
+service whose creation or removal was not finished blocks its name for ever. The caller is the only
+process that creates or removes.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ from __future__ import annotations
 import re
 import stat
 import time
+import tomllib
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import iceoryx2 as iox
 
-__all__ = ["SHARED_MEMORY", "sweep", "unfinished"]
+__all__ = ["numbering", "remove_unfinished", "remove_unused_services", "sweep", "unfinished"]
 
 SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 (where iceoryx2 has it)
-PATIENCE_S = 0.5  # another process may be cleaning
+PATIENCE_S = 0.5  # a process may have died since the cleaning
 _DEAD_SINCE: Final[dict[int, float]] = {}
 _PORT: Final = re.compile(r"_(\d{20,})(?=[_.])(?!.*\.(?:dynamic|node_))")
 
@@ -42,15 +44,52 @@ def sweep(root: Path, config: Any) -> None:  # noqa: ANN401 (iceoryx2 has no typ
             _remove_node(root, number)
 
 
-def unfinished(root: Path) -> set[tuple[Path, int]]:
-    """Return the files of services that are just being created, and their inodes."""
-    found = set()
-    for path in (root / "services").glob("*.service"):
+def unfinished(root: Path) -> list[Path]:
+    """Return the files that are not yet readable, as they are once they are complete."""
+    found = []
+    for path in (*numbering(root), *_descriptions(root), *_memory(root)):
         with suppress(FileNotFoundError):
-            status = path.stat()
-            if status.st_mode & stat.S_IWUSR:  # it becomes read-only in the end
-                found.add((path, status.st_ino))
+            if not path.stat().st_mode & stat.S_IRUSR:
+                found.append(path)
     return found
+
+
+def remove_unfinished(root: Path, config: Any) -> None:  # noqa: ANN401 (as sweep)
+    """Remove the files whose creation was not finished, and the services that they belong to."""
+    remove_unused_services(root, config)
+    for path in unfinished(root):
+        path.unlink(missing_ok=True)
+
+
+def numbering(root: Path) -> list[Path]:
+    """Return the shared memory that numbers processes, one file."""
+    return list(SHARED_MEMORY.glob(f"{root.name}_*.global_mgmt"))
+
+
+def remove_unused_services(root: Path, config: Any) -> None:  # noqa: ANN401 (as sweep)
+    """Remove the services of which no living process has a tag."""
+    nodes = [node for node in iox.Node.list(iox.ServiceType.Ipc, config) if not _is_dead(node)]
+    folders = [root / "nodes" / str(_number(node)) for node in nodes]
+    used = {tag.stem for folder in folders for tag in folder.glob("*.service_tag")}
+    kept = set()
+    for path in _descriptions(root):
+        if path.stem in used:
+            numbers = tomllib.loads(path.read_text())["unique_service_id"]
+            kept.add(numbers["unique_value"] << 64 | numbers["payload_value"])
+        else:
+            path.unlink(missing_ok=True)
+    for path in _memory(root):
+        if int(path.stem.rpartition("_")[2]) not in kept:
+            path.unlink(missing_ok=True)
+
+
+def _descriptions(root: Path) -> list[Path]:
+    return list((root / "services").glob("*.service"))
+
+
+def _memory(root: Path) -> list[Path]:
+    """Return the shared memory of services, in which their users are counted."""
+    return list(SHARED_MEMORY.glob(f"{root.name}_*.dynamic"))
 
 
 def _remove_node(root: Path, number: int) -> None:
@@ -59,7 +98,7 @@ def _remove_node(root: Path, number: int) -> None:
     monitor = folder.parent.glob(f"{root.name}_{number}.node_monitor*")
     for path in (*folder.glob("*"), *monitor):
         path.unlink(missing_ok=True)
-    with suppress(OSError):  # another process is just doing the same
+    with suppress(OSError):  # the process is just ending
         folder.rmdir()
 
 
