@@ -51,6 +51,16 @@ def test_lost_processes_change_no_byte_and_cost_no_result(count, tasks, tmp_path
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
+def test_an_item_whose_process_is_lost_when_it_first_runs_to_its_end_has_another_chance(
+    tasks, tmp_path
+):
+    (tmp_path / "marks").mkdir()
+    task = partial(tasks.killed_alone, str(tmp_path / "marks"))
+    manifest = fleet.map(task, range(2), executor="pool:2", out=tmp_path / "out")
+    assert {path.name for path in (tmp_path / "marks").iterdir()} == {"begun", "0", "1"}
+    assert manifest.failed == []
+
+
 def test_an_item_that_always_ends_its_process_fails_alone(tasks, tmp_path):
     manifest = fleet.map(tasks.killed_always, range(8), executor="pool:2", out=tmp_path)
     assert [(unit.item, "killed" in unit.error) for unit in manifest.failed] == [(3, True)]

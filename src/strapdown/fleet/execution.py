@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["KILLED", "Serial", "check_executor", "completed"]
 
 KILLED: Final = "its process was killed; it may need more memory than there is"
-"""Error of an item whose process was lost again."""
+"""Error of an item whose process was lost twice while it ran alone."""
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -57,7 +57,7 @@ def completed(
 
     A process that is lost (killed, out of memory) ends a pool. The items that it may have been
     working on are then run again, each alone, and the others in a new pool. An item that ends
-    its process again has an exception, ``BrokenExecutor``.
+    its process twice while it runs alone has an exception, ``BrokenExecutor``.
 
     Parameters
     ----------
@@ -133,7 +133,16 @@ def _in_pools(
                 yield number, future
         # A pool starts items in order, so the lost process had one of the first that remain.
         for number in list(items)[:workers]:
-            yield from _in_pool(function, {number: items.pop(number)}, 1)
+            yield number, _alone(function, items.pop(number))
+
+
+def _alone(function: Callable[[_Item], _Result], item: _Item) -> Future[_Result]:
+    """Run an item by itself, twice if its process is lost: the first run may be its very first."""
+    for _ in range(2):
+        ((_, future),) = _in_pool(function, {0: item}, 1)
+        if not isinstance(future.exception(), BrokenExecutor):
+            break
+    return future
 
 
 def _in_pool(
