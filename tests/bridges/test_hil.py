@@ -270,6 +270,22 @@ def test_a_patience_without_a_length_is_refused(simulator, patience_s):
         simulator(World("quadcopter"), listen="0", patience_s=patience_s)
 
 
+@pytest.mark.parametrize(("simulator", "port"), [(HilSimulator, 4560), (ArduPilotSimulator, 9002)])
+def test_by_default_it_is_where_the_autopilot_looks_on_this_machine_only(
+    monkeypatch, simulator, port
+):
+    places = []
+    open_at = simulator._open
+
+    def opened(self, place):
+        places.append(place)
+        return open_at(self, ("127.0.0.1", 0))
+
+    monkeypatch.setattr(simulator, "_open", opened)
+    with simulator(World("quadcopter")), simulator(World("quadcopter"), listen=str(port)):
+        assert places == [("127.0.0.1", port)] * 2
+
+
 def test_a_step_that_is_not_of_whole_milliseconds_is_refused():
     file = read_world("quadcopter")
     file.world_info.set("basicTimeStep", 0.5)

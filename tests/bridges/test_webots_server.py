@@ -294,6 +294,16 @@ class TestConnecting:
         assert ipc == f"ipc://{running.path.name}/rob"
         assert tcp == f"tcp://127.0.0.1:{running.server.address[1]}/rob"
 
+    def test_by_default_there_is_no_tcp_and_the_instance_has_the_number_of_the_process(self):
+        with Server() as server:
+            assert server.address is None
+            assert server.urls("rob") == (f"ipc://{os.getpid()}/rob",)
+
+    def test_with_tcp_the_instance_has_the_number_of_its_port(self):
+        with Server(address=LOCAL) as server:
+            host, port = server.address
+            assert server.urls("rob") == (f"ipc://{port}/rob", f"tcp://{host}:{port}/rob")
+
 
 class TestSeveralRobots:
     def test_the_simulation_goes_on_when_all_wait(self, serve, three_devices):

@@ -632,13 +632,18 @@ def test_over_tcp_a_world_is_only_saved_as_one_in_its_project(serve_world, on_di
     assert not (on_disk.parent / "copy.txt").exists()
 
 
-@pytest.mark.parametrize("absolute", [True, False])
-def test_over_tcp_a_text_only_reads_proto_files_of_its_project(serve_world, on_disk, absolute):
+@pytest.mark.parametrize("way", ["absolute", "relative", "link"])
+def test_over_tcp_a_text_only_reads_proto_files_of_its_project(serve_world, on_disk, way):
     project = on_disk.parents[1]
     proto = '#VRML_SIM R2025a utf8\nPROTO {} [ ] {{ Solid {{ name "{}" }} }}'
     (project.parent / "Outside.proto").write_text(proto.format("Outside", "secret"))
     (project / "Inside.proto").write_text(proto.format("Inside", "known"))
-    outside = project.parent / "Outside.proto" if absolute else "../../Outside.proto"
+    (project / "link").symlink_to(project.parent)
+    outside = {
+        "absolute": project.parent / "Outside.proto",
+        "relative": "../../Outside.proto",
+        "link": "../link/Outside.proto",
+    }[way]
     running = serve_world(on_disk)
     library = Library(running.tcp("boss"))
     children = library.field(0, "children")
@@ -652,6 +657,15 @@ def test_over_tcp_a_text_only_reads_proto_files_of_its_project(serve_world, on_d
     library = Library(running.ipc(robot="boss"))  # a program of this machine
     library.insert(children, 0, f'EXTERNPROTO "{outside}" DEF OUT Outside {{ }}')
     assert library.get(library.field(library.from_def("OUT"), "name")) == "secret"
+
+
+def test_over_tcp_a_robot_of_the_package_has_its_parts(serve_world, on_disk):
+    library = Library(serve_world(on_disk).tcp("boss"))
+    robot = 'EXTERNPROTO "https://example.org/Pioneer3dx.proto" DEF P Pioneer3dx { }'
+    library.insert(library.field(0, "children"), 0, robot)
+    wheel = library.get(library.field(library.from_def("P"), "children"), 0)
+    solid = library.get(library.field(wheel, "endPoint"))
+    assert library.get(library.field(solid, "name")) == "left wheel"
 
 
 def test_a_node_whose_proto_cannot_be_read_is_refused(serve_world, monkeypatch, tmp_path):

@@ -85,6 +85,28 @@ def test_a_port_is_a_number(world, tcp):
 
 
 @pytest.mark.parametrize(
+    ("tcp", "address"),
+    [
+        (None, None),
+        ("1234", ("127.0.0.1", 1234)),
+        (":1234", ("127.0.0.1", 1234)),
+        ("0.0.0.0:1234", ("0.0.0.0", 1234)),  # noqa: S104 (asked for)
+    ],
+)
+def test_it_listens_where_it_is_told_to_and_else_on_this_machine(world, monkeypatch, tcp, address):
+    seen = []
+
+    def stop(*, address, realtime):
+        seen.append((address, realtime))
+        raise ValueRangeError("seen enough")
+
+    monkeypatch.setattr("strapdown.cli.webots_serve.Server", stop)
+    with pytest.raises(ValueRangeError, match="seen enough"):
+        serve(world=str(world), tcp=tcp)
+    assert seen == [(address, False)]
+
+
+@pytest.mark.parametrize(
     "ending", ["duration", signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
 def test_a_controller_connects_by_the_printed_url(world, tmp_path, ending):

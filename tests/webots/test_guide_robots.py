@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from strapdown.webots import Robot, World
+from strapdown.webots.file.proto_library import PROTOS
 from strapdown.webots.file.world_file import devices_of, read_world
 
 pytest.importorskip("mujoco")
 
 ADDRESS = "https://example.org/webots/projects/robots"
+PARTS = PROTOS.with_name("proto_parts")
 FLOOR = "Solid { boundingObject Plane { } }"
 WHEELED = {
     # name: motors, radius of the wheels and distance between them [m]
@@ -127,6 +129,26 @@ def test_a_crazyflie_hangs_from_its_thrust():
     below.enable(8)
     robot.step(8)
     assert below.getValue() == 2000.0
+
+
+@pytest.mark.parametrize("part", sorted(path.stem for path in PARTS.glob("*.proto")))
+def test_a_part_of_the_robots_is_nothing_that_a_world_can_use(part):
+    address = f"{ADDRESS}/{part}.proto"
+    reason = f"no effect, nothing can rest on it: PROTO at '{address}' is not fetched"
+    assert read_world(placed(part, more="")).notices == [f"{part}: line 5: {reason}"]
+
+
+def test_a_robot_keeps_its_wheels_and_carries_one_of_the_user(tmp_path):
+    (tmp_path / "Wheel.proto").write_text(
+        '#VRML_SIM R2025a utf8\nPROTO Wheel [ ] { Gyro { name "of the user" } }'
+    )
+    text = placed("Pioneer3dx", "extensionSlot Wheel { }")
+    plain = devices_of(read_world(placed("Pioneer3dx")).robots[0])
+    for declared in ("", f'EXTERNPROTO "{tmp_path}/Wheel.proto"\n'):
+        world = text.replace("EXTERNPROTO", f"{declared}EXTERNPROTO", 1)
+        devices = devices_of(read_world(world, proto_dirs=[tmp_path]).robots[0])
+        assert [d.get("name") for d in devices[:-1]] == [d.get("name") for d in plain]
+        assert devices[-1].get("name") == "of the user"
 
 
 def test_a_file_of_the_user_is_preferred_and_a_note_says_what_was_used(tmp_path):

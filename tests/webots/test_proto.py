@@ -98,6 +98,46 @@ def test_a_declared_file_wins_over_the_folders(project, tmp_path):
     assert [device.type for device in devices_of(world.robots[0])] == ["Gyro"]
 
 
+GYRO = "PROTO Part [ ] { Gyro { } }"
+OTHERS = {
+    "an address": 'EXTERNPROTO "Part.proto"\n',
+    "an unknown address": 'EXTERNPROTO "https://example.org/Part.proto"\n',
+    "a declaration": "PROTO Part [ ] { Compass { } }\n",
+}
+
+
+@pytest.mark.parametrize("world", OTHERS.values(), ids=OTHERS)
+def test_a_proto_file_takes_what_it_declares_itself(project, tmp_path, world):
+    (tmp_path / "worlds" / "Part.proto").write_text(HEAD + "PROTO Part [ ] { Compass { } }")
+    hand = 'EXTERNPROTO "Part.proto"\nPROTO Hand [ ] { Group { children Part { } } }'
+    file = project(f"{world}Robot {{ children Hand {{ }} }}", Hand=hand, Part=GYRO)
+    assert [device.type for device in devices_of(file.robots[0])] == ["Gyro"]
+
+
+@pytest.mark.parametrize("world", OTHERS.values(), ids=OTHERS)
+def test_a_node_given_to_a_proto_is_what_its_own_file_declares(project, tmp_path, world):
+    (tmp_path / "worlds" / "Part.proto").write_text(HEAD + "PROTO Part [ ] { Compass { } }")
+    (tmp_path / "protos" / "Part.proto").write_text(HEAD + "PROTO Part [ ] { Compass { } }")
+    slot = "[ field MFNode slot [ Part { } ] ]"
+    inner = f"PROTO Inner {slot} {{ Group {{ children IS slot }} }}"
+    outer = (
+        f'EXTERNPROTO "Part.proto"\nPROTO Outer {slot} {{ Group {{ children ['
+        " Part { } Inner { slot IS slot } Inner { slot Pose { children Part { } } } ] } }"
+    )
+    parts = {"Outer": outer, "Inner": inner, "Part": GYRO}
+    file = project(
+        f"{world}Robot {{ children [ Outer {{ slot Part {{ }} }} Outer {{ }} ] }}", **parts
+    )
+    devices = [device.type for device in devices_of(file.robots[0])]
+    assert devices == ["Gyro", "Compass", "Gyro", "Gyro", "Gyro", "Gyro"]
+
+
+def test_an_error_in_a_node_given_to_a_proto_names_its_file(project):
+    hand = "PROTO Hand [ field MFNode on [] ] { Group { children IS on } }"
+    with pytest.raises(FormatError, match=r"w\.wbt: line 3: .*Arm\.translation: expected 3 num"):
+        project("Hand {\n on Arm { translation 1 2 } }", Arm=ARM, Hand=hand)
+
+
 def test_more_folders_can_be_named(project, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     world = "Robot { children Arm { } }"

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, overload
 
 import numpy as np
 
+from strapdown._closing import Closing
 from strapdown.errors import TransportError, UnknownNameError, ValueRangeError
 from strapdown.transport.backends import find_backend
 from strapdown.transport.link import Channel
@@ -34,7 +35,6 @@ from strapdown.transport.wire import MESSAGE_TYPES, wire_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import TracebackType
     from typing import Self
 
     from strapdown._typing import AnyArray
@@ -51,7 +51,7 @@ LOOK_S: Final = 0.005  # between looks for others
 _log = getLogger(__name__)
 
 
-class Topic(Handle, Generic[Message]):
+class Topic(Handle, Closing, Generic[Message]):
     """A handle on a topic, to send and to receive; every method is thread-safe.
 
     ``Topic("imu.data", Imu)`` is short for ``Topic(Imu, name="imu.data")``.
@@ -469,17 +469,6 @@ class Topic(Handle, Generic[Message]):
         close_handle(self)
         if waiter is not None:
             waiter.shutdown(wait=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         closed = ", closed" if self._ring is None else ""

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from strapdown._closing import Closing
 from strapdown._html import FieldsAsHtml
 from strapdown._words import counted
 from strapdown.errors import FormatError, RecordError, TransportError, ValueRangeError
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from os import PathLike
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     from strapdown.transport.stats import Info
     from strapdown.transport.topic import Topic
@@ -68,7 +67,7 @@ class RecordReport(FieldsAsHtml):
     notes: tuple[str, ...] = ()
 
 
-class Recorder:
+class Recorder(Closing):
     """Recorder of topics, and of messages from :meth:`write`, to an MCAP file.
 
     A context manager; every method is safe among threads. Each topic has a thread that receives.
@@ -290,17 +289,6 @@ class Recorder:
             finally:
                 self._closed = self.report()
         return self._closed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _receive(self, followed: _Followed) -> None:
         """Receive until the end, and then what waits."""

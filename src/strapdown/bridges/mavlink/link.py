@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._checks import as_member
+from strapdown._closing import Closing
 from strapdown._html import FieldsAsHtml
 from strapdown.errors import PeerLostError, ValueRangeError
 from strapdown.formats.mavlink.conversion import NO_AMBIENT, records_from_series
@@ -26,8 +27,6 @@ from strapdown.formats.mavlink.messages import (
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import NDArray
 
     from strapdown.formats.mavlink.conversion import Ambient, RawScale
@@ -65,7 +64,7 @@ class SendReport(FieldsAsHtml):
     wall_s: float
 
 
-class MavlinkLink:
+class MavlinkLink(Closing):
     """MAVLink 2 over UDP, to one address or from any sender.
 
     Parameters
@@ -260,12 +259,6 @@ class MavlinkLink:
     def close(self) -> None:
         """Leave the address; a second call does nothing."""
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     def _put(self, data: bytes) -> None:
         """Send a frame to the one address, or to who was heard last."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from strapdown._closing import Closing
 from strapdown.bridges.mavlink.link import address_of
 from strapdown.bridges.mavlink.vehicle import Vehicle
 from strapdown.errors import PeerLostError, ValueRangeError
 
 if TYPE_CHECKING:
     import socket
-    from typing import Self
 
     from strapdown.webots.world.world import World
 
@@ -21,7 +21,7 @@ LOOK_S: Final = 0.2
 """Longest wait between checks whether to stop [s]."""
 
 
-class Simulator(ABC):
+class Simulator(Closing):
     """The simulator's end of an interface to an autopilot.
 
     Parameters
@@ -115,12 +115,6 @@ class Simulator(ABC):
     def close(self) -> None:
         """Disconnect, and leave the address."""
         self._socket.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     @abstractmethod
     def _open(self, place: tuple[str, int]) -> socket.socket:

@@ -6,6 +6,7 @@ import threading
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
+from strapdown._closing import Closing
 from strapdown.bridges.ros1.messages import ros_name
 from strapdown.bridges.ros1.robot import RosRobot
 from strapdown.errors import StrapdownError, ValueRangeError
@@ -15,7 +16,6 @@ from strapdown.webots.api.texts import say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Self
 
     from strapdown.webots.world.world import World
 
@@ -28,7 +28,7 @@ LAG_S = 0.1
 _WRONG_STEP = "Wrong time step: {} for robot: {}. Pass a multiple of the world's basic step, {} ms."
 
 
-class Ros1Devices:
+class Ros1Devices(Closing):
     """Robots of a world on the ROS graph; a context manager.
 
     If there are several robots, the name of each precedes those of its devices.
@@ -109,12 +109,6 @@ class Ros1Devices:
         except BaseException:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     def run(self) -> None:
         """Run the simulation until it has ended, or :meth:`stop` is called.

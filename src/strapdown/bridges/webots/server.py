@@ -15,13 +15,13 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from strapdown._closing import Closing
 from strapdown.bridges.webots.instance import Instance
 from strapdown.bridges.webots.loop import LINGER_S, Loop
 from strapdown.bridges.webots.names import MAX_HELLO, PROCESSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import Self
 
     from strapdown.bridges.webots.loop import OpenPort, Scheduler
 
@@ -31,7 +31,7 @@ LOOK_S: Final = 0.005
 """Interval between checks whether the world is loaded [s]."""
 
 
-class Server:
+class Server(Closing):
     """Server through which controllers drive the robots of a world; a context manager.
 
     Parameters
@@ -84,12 +84,6 @@ class Server:
                 self._tcp.close()
             raise
         self._loop = Loop(realtime=realtime, log=log or _to_stderr)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self.close()
 
     @property
     def instance_path(self) -> str:

@@ -2,15 +2,14 @@
 
 They follow the commands of a robot in the record of tag 0: one byte and its arguments, in the order
 in which they are executed. The library waits for an answer to each of its calls; a missing record
-means that there is no such node or value. It caches nodes, fields and counts, so that the server
-has to report which of them changed.
+means that there is no such node or value.
 """
 
 from __future__ import annotations
 
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.bridges.webots.supervisor_layouts import (
     COMMANDS,
@@ -20,14 +19,13 @@ from strapdown.bridges.webots.supervisor_layouts import (
     record,
     type_number,
 )
-from strapdown.errors import StrapdownError
+from strapdown.bridges.webots.supervisor_nodes import NO_NODE, KnownNodes
 from strapdown.webots.api.field import KINDS, MANY
 from strapdown.webots.api.node import pose_matrix
 from strapdown.webots.api.texts import INERT_CALL
-from strapdown.webots.file.node_types import NODE_TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from strapdown.webots.port import Port, RobotInfo
 
@@ -38,24 +36,7 @@ _FAST: Final = 2
 """Number of the simulation mode without pauses, the only one."""
 
 # Commands to a supervisor that have other numbers than the request.
-_ANIMATION_STARTED, _ANIMATION_STOPPED, _COUNT_CHANGED = 16, 17, 20
-_NODE_REMOVED, _FIELD = 97, 87
-
-
-class _Described(NamedTuple):
-    """Description of a node for the library."""
-
-    number: int
-    node_type: int
-    tag: int
-    """As a device of the supervisor; -1 for others."""
-    parent: int
-    is_proto: bool
-    type_name: str
-    def_name: str
-
-
-_NO_NODE: Final = _Described(0, 0, -1, -1, is_proto=False, type_name="", def_name="")
+_ANIMATION_STARTED, _ANIMATION_STOPPED, _FIELD = 16, 17, 87
 
 
 class SupervisorCommands:
@@ -82,23 +63,17 @@ class SupervisorCommands:
         self, port: Port, info: RobotInfo, kinds: Sequence[str], *, confined: bool
     ) -> None:
         self.has_quit = False
-        self._port = port
         self._robot = info.name
         self._project = Path(info.project_path).absolute()
         own = self._project / "controllers" / info.controller
         self._folder = own if own.is_dir() else Path(info.world_path).absolute().parent
         self._confined = confined
-        self._kinds = kinds
-        self._tags: dict[Any, int] = {}
-        self._known: set[int] = set()
-        self._counts: dict[tuple[int, str], int] = {}
-        self._history = port.supervise("history")
+        self._nodes = KnownNodes(port, info.name, kinds)
         self._answers: list[bytes] = []
-        self._notes: list[str] = []
 
     def configure(self) -> bytes:
         """Return the record that describes its own node."""
-        node = self._describe(self._ask("self", self._robot))
+        node = self._nodes.describe(self._nodes.ask("self", self._robot))
         layout, is_internal = "IiBBss", False
         values = node.number, node.parent, node.is_proto, is_internal, node.type_name, node.def_name
         return record(0, layout, *values)
@@ -116,7 +91,7 @@ class SupervisorCommands:
         TruncatedError
             A command is cut off.
         """
-        self._notes = []
+        self._nodes.notes = []
         self._arguments = arguments = Arguments(payload)
         while arguments.left:
             (command,) = arguments.take("B")
@@ -129,35 +104,35 @@ class SupervisorCommands:
                 if call:
                     self._report_inert(call)
             else:
-                self._notes.append(f"skipped command {command} of a supervisor")
+                self._nodes.notes.append(f"skipped command {command} of a supervisor")
                 arguments.skip()
-        return self._notes
+        return self._nodes.notes
 
     def records(self) -> bytes:
         """Return the records of the next answer: changes of the world, and what was asked for."""
         answers, self._answers = self._answers, []
-        return b"".join((*self._changes(), *answers))
+        return b"".join((*self._nodes.changes(), *answers))
 
     # -- finding nodes ---------------------------------------------------------------------------
 
     def _do_from_id(self, command: int, number: int) -> None:
-        self._answer_node(command, self._ask("from_id", number))
+        self._answer_node(command, self._nodes.ask("from_id", number))
 
     def _do_from_tag(self, command: int, tag: int) -> None:
-        self._answer_node(command, self._ask("from_device", self._robot, tag))
+        self._answer_node(command, self._nodes.ask("from_device", self._robot, tag))
 
     def _do_from_def(self, command: int, name: str, proto: int) -> None:
-        inside = proto > 0
-        found = self._ask("from_proto_def", proto, name) if inside else self._ask("from_def", name)
+        asked = ("from_proto_def", proto, name) if proto > 0 else ("from_def", name)
+        found = self._nodes.ask(*asked)
         if found is not None:
-            self._known.add(found)
-        node = _NO_NODE if found is None else self._describe(found)
+            self._nodes.meet(found)
+        node = NO_NODE if found is None else self._nodes.describe(found)
         self._answer(command, "IIiiBs", *node[:-1])
 
     def _do_proto(self, command: int, number: int, derived: int) -> None:
-        node = self._describe(number)
+        node = self._nodes.describe(number)
         if node.is_proto and derived < 0:
-            count = len(self._ask("fields", number) or ())
+            count = len(self._nodes.ask("fields", number) or ())
             self._answer(command, "iBis", 0, 0, count, node.type_name)
         else:
             self._answer(command, "iBis", -1, 0, -1, "")
@@ -165,27 +140,23 @@ class SupervisorCommands:
     # -- fields ----------------------------------------------------------------------------------
 
     def _do_field_count(self, command: int, number: int, _in_proto: int) -> None:
-        self._answer(command, "i", len(self._ask("fields", number) or ()))
+        self._answer(command, "i", len(self._nodes.ask("fields", number) or ()))
 
     def _do_field_from_name(
         self, command: int, number: int, proto: int, name: str, in_proto: int
     ) -> None:
-        names = self._ask("fields", number) or []
+        names = self._nodes.ask("fields", number) or []
         index = names.index(name) if name in names else -1
         self._do_field_from_index(command, number, proto, index, in_proto)
 
     def _do_field_from_index(
         self, _command: int, number: int, proto: int, index: int, in_proto: int
     ) -> None:
-        name, kind = self._field(number, index)
-        if not kind or (proto >= 0 and not (proto == 0 and self._describe(number).is_proto)):
+        name, kind = self._nodes.field(number, index)
+        if not kind or (proto >= 0 and not (proto == 0 and self._nodes.describe(number).is_proto)):
             self._answer(_FIELD, "iiBiiis", -1, 0, 0, -1, -1, -1, "")
             return
-        count = -1
-        if proto < 0:
-            count = self._count(number, name)
-            if count >= 0:
-                self._counts[number, name] = count
+        count = self._nodes.meet_field(number, name) if proto < 0 else -1
         internal = in_proto == 1 or proto >= 0
         values = index, type_number(kind), internal, count, number, index, name
         self._answer(_FIELD, "iiBiiis", *values)
@@ -193,20 +164,20 @@ class SupervisorCommands:
     def _do_get_value(
         self, command: int, number: int, proto: int, index: int, _internal: int
     ) -> None:
-        name, kind = self._field(number, index)
+        name, kind = self._nodes.field(number, index)
         if not kind:  # whether a position follows is unknown, too
             self._answer(command, "i", 0)
             self._arguments.skip()
             return
         place = self._arguments.take("i")[0] if kind.startswith("MF") else None
-        value = self._ask("get", number, name, place)
+        value = self._nodes.ask("get", number, name, place)
         head = type_number(kind), number, proto, index
         if kind.endswith("Node"):
             if value is None:
                 self._answer(command, "iiiiI", *head, 0)
             else:
-                self._known.add(value)
-                self._answer(command, "iiiiIIiiBss", *head, *self._describe(value))
+                self._nodes.meet(value)
+                self._answer(command, "iiiiIIiiBss", *head, *self._nodes.describe(value))
         elif value is None:
             self._answer(command, "i", 0)
         else:
@@ -216,32 +187,32 @@ class SupervisorCommands:
     def _do_set_value(self, _command: int, number: int, index: int, kind: int, place: int) -> None:
         base = kind % MANY - 1
         if not 0 <= base < len(VALUES):
-            self._notes.append(f"skipped a value of the unknown type {kind}")
+            self._nodes.notes.append(f"skipped a value of the unknown type {kind}")
             self._arguments.skip()
             return
         value = self._value(KINDS[base])
-        name = self._name(number, index)
+        name = self._nodes.name(number, index)
         if name:
-            self._ask("set", number, name, None if place < 0 else place, value)
+            self._nodes.ask("set", number, name, None if place < 0 else place, value)
 
     def _do_insert_value(self, command: int, number: int, index: int, place: int) -> None:
-        name, kind = self._field(number, index)
+        name, kind = self._nodes.field(number, index)
         if not kind:
             self._arguments.skip()
         elif not kind.endswith("Node"):
-            self._ask("insert", number, name, place, self._value(kind[2:]))
+            self._nodes.ask("insert", number, name, place, self._value(kind[2:]))
         else:
             (text,) = self._arguments.take("s")
             is_single = kind == "SFNode"
             folder = str(self._project) if self._confined else None
-            self._ask("import", number, name, None if is_single else place, text, folder)
-            if is_single and (node := self._ask("get", number, name, None)) is not None:
+            self._nodes.ask("import", number, name, None if is_single else place, text, folder)
+            if is_single and (node := self._nodes.ask("get", number, name, None)) is not None:
                 self._answer(command, "i", node)
 
     def _do_remove_value(self, _command: int, number: int, index: int, place: int) -> None:
-        name = self._name(number, index)
+        name = self._nodes.name(number, index)
         if name:
-            self._ask("remove_item", number, name, None if place < 0 else place)
+            self._nodes.ask("remove_item", number, name, None if place < 0 else place)
 
     def _do_track(self, _command: int, *arguments: int) -> None:
         """Do nothing: the library asks for what it is not sent."""
@@ -270,17 +241,17 @@ class SupervisorCommands:
         self._answer(command, "6d", *self._numbers("velocity", number, 6))
 
     def _do_set_velocity(self, _command: int, number: int, *velocity: float) -> None:
-        self._ask("set_velocity", number, list(velocity))
+        self._nodes.ask("set_velocity", number, list(velocity))
 
     def _do_set_joint_position(
         self, _command: int, number: int, position: float, index: int
     ) -> None:
         field = "jointParameters" if index == 1 else f"jointParameters{index}"
-        parameters = self._ask("get", number, field, None)
+        parameters = self._nodes.ask("get", number, field, None)
         if parameters is None:
             self._report_inert("Node.setJointPosition")
         else:
-            self._ask("set", parameters, "position", None, position)
+            self._nodes.ask("set", parameters, "position", None, position)
 
     def _do_contact_points(self, command: int, number: int, descendants: int) -> None:
         self._report_inert("Node.getContactPoints")
@@ -291,24 +262,24 @@ class SupervisorCommands:
         self._answer(command, "B", 0)
 
     def _do_export(self, command: int, number: int) -> None:
-        self._answer(command, "s", self._ask("export", number) or "")
+        self._answer(command, "s", self._nodes.ask("export", number) or "")
 
     def _do_reset_physics(self, _command: int, number: int) -> None:
-        self._ask("reset_physics", number)
+        self._nodes.ask("reset_physics", number)
 
     def _do_remove_node(self, _command: int, number: int) -> None:
-        self._ask("remove", number)
+        self._nodes.ask("remove", number)
 
     # -- the simulation --------------------------------------------------------------------------
 
     def _do_reset(self, _command: int) -> None:
-        self._ask("simulation_reset")
+        self._nodes.ask("simulation_reset")
 
     def _do_reset_all_physics(self, _command: int) -> None:
-        self._ask("reset_physics", _ROOT)
+        self._nodes.ask("reset_physics", _ROOT)
 
     def _do_quit(self, _command: int, status: int) -> None:
-        self._ask("simulation_quit", status)
+        self._nodes.ask("simulation_quit", status)
         self.has_quit = True
 
     def _do_change_mode(self, _command: int, mode: int) -> None:
@@ -322,14 +293,14 @@ class SupervisorCommands:
             if target.suffix != ".wbt" or not (
                 target.is_relative_to(self._project.resolve()) or not self._confined
             ):
-                self._notes.append(
+                self._nodes.notes.append(
                     f"expected a .wbt file{f' in {self._project}' * self._confined} to save the "
                     f"world to, got {target}; choose another"
                 )
                 self._answer(command, "B", 0)
                 return
             path = str(target)
-        self._answer(command, "B", self._ask("world_save", path) or 0)
+        self._answer(command, "B", self._nodes.ask("world_save", path) or 0)
 
     def _do_start_animation(self, _command: int, _path: str) -> None:
         self._report_inert("Supervisor.animationStartRecording")
@@ -343,19 +314,11 @@ class SupervisorCommands:
 
     # -- inside ----------------------------------------------------------------------------------
 
-    def _ask(self, method: str, *arguments: Any) -> Any:  # noqa: ANN401 (as the method says)
-        """Call a supervisor's method; None, with a note, if it is refused."""
-        try:
-            return self._port.supervise(method, *arguments)
-        except (StrapdownError, TypeError, ValueError, OSError) as error:
-            self._notes.append(str(error))
-            return None
-
     def _report_inert(self, call: str) -> None:
-        self._notes.append(INERT_CALL.format(call))
+        self._nodes.notes.append(INERT_CALL.format(call))
 
     def _numbers(self, method: str, number: int, count: int) -> list[float]:
-        return self._ask(method, number) or [nan] * count
+        return self._nodes.ask(method, number) or [nan] * count
 
     def _value(self, kind: str) -> Any:  # noqa: ANN401 (of the field)
         """Read a value of a field that is not a node."""
@@ -364,67 +327,13 @@ class SupervisorCommands:
             return bool(values[0])
         return values[0] if len(values) == 1 else values
 
-    def _field(self, number: int, index: int) -> tuple[str, str]:
-        """Return name and type of a field of a node; empty if there is none."""
-        name = self._name(number, index)
-        kind, _ = (self._ask("field", number, name) if name else None) or ("", -1)
-        return name, kind
-
-    def _name(self, number: int, index: int) -> str:
-        """Return the name of a field of a node; empty if there is none."""
-        names = self._ask("fields", number) or []
-        return names[index] if 0 <= index < len(names) else ""
-
-    def _count(self, number: int, name: str) -> int:
-        """Return the number of values, or of nodes; -1 for a single value of another type."""
-        kind, count = self._ask("field", number, name) or ("", -1)
-        if kind == "SFNode":
-            return int(self._ask("get", number, name, None) is not None)
-        return int(count)
-
-    def _describe(self, number: int) -> _Described:
-        if len(self._tags) != len(self._kinds) - 1:
-            self._tags = {
-                self._ask("from_device", self._robot, tag): tag
-                for tag in range(1, len(self._kinds))
-            }
-        base = self._ask("base_type", number) or ""
-        name = self._ask("type", number) or ""
-        parent = self._ask("parent", number)
-        return _Described(
-            number,
-            NODE_TYPES.get(base, 0),
-            self._tags.get(number, -1),
-            -1 if parent is None else parent,
-            name != base,
-            name,
-            self._ask("def", number) or "",
-        )
-
     def _answer(self, command: int, layout: str, *values: Any) -> None:  # noqa: ANN401 (of the layout)
         self._answers.append(record(command, layout, *values))
 
     def _answer_node(self, command: int, number: int | None) -> None:
         """Describe a node; the root is known to the library."""
         if number:
-            self._known.add(number)
-            node, is_internal = self._describe(number), False
+            self._nodes.meet(number)
+            node, is_internal = self._nodes.describe(number), False
             values = *node[:-2], is_internal, *node[-2:]
             self._answer(command, "IIiiBBss", *values)
-
-    def _changes(self) -> Iterator[bytes]:
-        """Yield records of what changed since the last answer, of what the library knows."""
-        history = self._port.supervise("history")
-        if history == self._history:
-            return
-        self._history = history
-        gone = {number for number in self._known if self._ask("from_id", number) is None}
-        self._known -= gone
-        for number in sorted(gone):
-            yield record(_NODE_REMOVED, "I", number)
-        for (number, name), count in list(self._counts.items()):
-            if self._ask("from_id", number) is None:
-                del self._counts[number, name]
-            elif (now := self._count(number, name)) != count:
-                self._counts[number, name] = now
-                yield record(_COUNT_CHANGED, "isi", number, name, now)

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
 
 from strapdown.errors import UnknownNameError, ValueRangeError
 from strapdown.webots.file.node_types import coerce, describe, fields_of, is_a, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-__all__ = ["Node", "Value"]
+__all__ = ["Node", "Scope", "Value"]
 
 Value: TypeAlias = "bool | int | float | str | tuple[float, ...] | Node | list[Value] | None"
 """Value of a field; the last four types are a vector, a node, a list of values, and no node."""
+
+
+class Scope(NamedTuple):
+    """The file that a node is written in."""
+
+    path: Path | None
+    release: str
+    addresses: Mapping[str, str]
+    """Addresses of PROTO files, by the name of the PROTO."""
+    declared: frozenset[str]
+    """Names of the PROTOs that the world itself declares, and no file nearer to the node."""
 
 
 class Node:
@@ -41,6 +53,8 @@ class Node:
         Values that were written or set, in that order. Change them through :meth:`set` only.
     parent : Node or None
         The node whose field ``parent_field`` contains this one.
+    scope : Scope or None
+        Of a node given to a PROTO: the file that it was written in.
     known : bool
         Whether the type is in the catalogue.
     """
@@ -54,6 +68,7 @@ class Node:
         "parent",
         "parent_field",
         "proto",
+        "scope",
         "type",
     )
 
@@ -67,6 +82,7 @@ class Node:
     ) -> None:
         self.type = type_name
         self.proto: str | None = None
+        self.scope: Scope | None = None
         self.def_name = def_name
         self.fields: dict[str, Value] = {}
         self.line = line
@@ -212,6 +228,7 @@ class Node:
         """Return a copy of this node and its descendants, without a parent."""
         twin = Node(self.type, def_name=self.def_name, line=self.line)
         twin.proto = self.proto
+        twin.scope = self.scope
         for field, value in self.fields.items():
             twin.put(field, _copied(value))
         return twin

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from strapdown.errors import BackendMissingError, FormatError, UnsupportedError
 from strapdown.webots.file.grounds import GROUNDS, ground
+from strapdown.webots.file.node import Scope
 from strapdown.webots.file.node_types import coerce
 from strapdown.webots.file.proto_library import PROTO_PATH, PROTOS, ProtoLibrary, ProtoSource
 from strapdown.webots.file.reader import MAX_NODES, Reader, decode, read_externproto, read_version
@@ -166,14 +167,12 @@ def _interface(reader: Reader) -> dict[str, tuple[str, Value]]:
 
 
 class _Place(NamedTuple):
-    """Context of an instance: its file and its position in the tree."""
+    """Position of an instance in the tree."""
 
-    path: Path | None
-    addresses: Mapping[str, str]
-    release: str
-    level: int = 0
-    carries: bool = False
-    """Whether a robot could have a device at this position."""
+    level: int
+    """How many PROTOs it is in."""
+    carries: bool
+    """Whether a robot could have a device here."""
 
 
 class Expander:
@@ -183,10 +182,8 @@ class Expander:
     ----------
     library : ProtoLibrary
         The PROTO files.
-    release : str
-        Release of the file that contains the instances.
     declared : mapping of str to Proto
-        PROTOs that this file itself declares.
+        PROTOs that the file of the world itself declares.
     context : mapping
         What templates can read of the world, such as its path.
 
@@ -199,13 +196,11 @@ class Expander:
     def __init__(
         self,
         library: ProtoLibrary,
-        release: str,
         declared: Mapping[str, Proto],
         context: Mapping[str, object],
     ) -> None:
-        self._release = release
-        self._declared = declared
         self._library = library
+        self._declared = declared
         self._context = context
         self._evaluator = Evaluator()
         self.notices: list[str] = []
@@ -217,17 +212,15 @@ class Expander:
         """End the process that evaluated templates, if there is one."""
         self._evaluator.close()
 
-    def expand(self, root: Node, addresses: Mapping[str, str], path: Path | None) -> Node:
+    def expand(self, root: Node, scope: Scope) -> Node:
         """Expand a node of a world and its descendants.
 
         Parameters
         ----------
         root : Node
             A node without a parent.
-        addresses : mapping
-            Addresses that EXTERNPROTO declares, as :func:`local_addresses` returns them.
-        path : Path, optional
-            The file of the world, for error messages.
+        scope : Scope
+            The file of the world.
 
         Returns
         -------
@@ -244,22 +237,22 @@ class Expander:
         BackendMissingError
             Such a template needs an interpreter that is not installed.
         """
-        return self._expand(root, _Place(path, addresses, self._release))
+        return self._expand(root, scope, _Place(level=0, carries=False))
 
-    def _expand(self, root: Node, place: _Place) -> Node:
+    def _expand(self, root: Node, scope: Scope, place: _Place) -> Node:
         for node in list(_outermost_unknown(root)):
             carries = _carries_devices(node, root, carries=place.carries)
-            new = self._instance(node, place._replace(carries=carries))
+            new = self._instance(node, node.scope or scope, place._replace(carries=carries))
             if node is root:
                 root = new
             elif new is not node and node.parent is not None:
                 replace(node.parent, node.parent_field, node, new)
         return root
 
-    def _instance(self, node: Node, place: _Place) -> Node:
-        proto = self._find(node, place)
+    def _instance(self, node: Node, scope: Scope, place: _Place) -> Node:
+        proto = self._find(node, scope, place)
         if proto is None:
-            return self._ground(node, place) if node.type in GROUNDS else node
+            return _substitute(node, scope) if node.type in GROUNDS else node
         if place.level >= _MAX_LEVELS:
             raise FormatError(
                 f"expected at most {_MAX_LEVELS} PROTOs in each other, got more; does"
@@ -268,6 +261,7 @@ class Expander:
             )
         for name in node.fields.keys() - proto.parameters.keys():
             self._notice(f"{proto.name}.{name}", f"line {node.line}: no such parameter")
+        _remember_scope(node, scope)
         try:
             made = proto.instantiate(
                 node.fields, self._evaluator, {**self._context, "id": self._made + 1}
@@ -278,28 +272,21 @@ class Expander:
             self._without_effect(node, str(error))
             return node
         except (TypeError, ValueError) as error:
-            raise FormatError(f"line {node.line}: {error}", path=place.path) from None
+            raise FormatError(f"line {node.line}: {error}", path=scope.path) from None
         self._made += sum(1 for _ in made.walk())
         if self._made > MAX_NODES:
             raise FormatError(
                 f"line {node.line}: expected at most {MAX_NODES} nodes from PROTOs, got more",
-                path=place.path,
+                path=scope.path,
             )
-        addresses = {**place.addresses, **proto.addresses}
-        inside = _Place(proto.path, addresses, proto.version, place.level + 1, place.carries)
-        return _signed(self._expand(made, inside), node)
+        inside = place._replace(level=place.level + 1)
+        return _signed(self._expand(made, _scope_of(proto, scope), inside), node)
 
-    def _ground(self, node: Node, place: _Place) -> Node:
-        try:
-            return _signed(ground(node, place.release), node)
-        except (TypeError, ValueError) as error:
-            raise FormatError(f"line {node.line}: {error}", path=place.path) from None
-
-    def _find(self, node: Node, place: _Place) -> Proto | None:
+    def _find(self, node: Node, scope: Scope, place: _Place) -> Proto | None:
         """Return the PROTO of a node; without one, add a notice and return None, or raise."""
-        if node.type in self._declared:
+        if node.type in scope.declared:
             return self._declared[node.type]
-        address = place.addresses.get(node.type, "")
+        address = scope.addresses.get(node.type, "")
         source = self._library.find(node.type, address)
         if source is not None:
             if "://" in address and PROTOS in source.path.parents:
@@ -314,7 +301,7 @@ class Expander:
                 f"line {node.line}: expected a local file of PROTO {node.type}, which may"
                 f" contain devices of a robot, got {address!r}, which is not fetched; add the"
                 f" folder or archive of its file with --proto-dir (proto_dirs) or {PROTO_PATH}",
-                path=place.path,
+                path=scope.path,
             )
         self._without_effect(
             node, f"PROTO at {address!r} is not fetched" if address else "unknown node"
@@ -344,6 +331,31 @@ def local_addresses(addresses: Mapping[str, str], folder: Path | None) -> dict[s
         name: address if "://" in address or folder is None else str(folder / address)
         for name, address in addresses.items()
     }
+
+
+def _scope_of(proto: Proto, around: Scope) -> Scope:
+    """Return the scope of the body of a PROTO: what its file declares, and else what is around."""
+    return Scope(
+        proto.path,
+        proto.version,
+        {**around.addresses, **proto.addresses},
+        around.declared - proto.addresses.keys(),
+    )
+
+
+def _remember_scope(instance: Node, scope: Scope) -> None:
+    """Let the nodes given to an instance keep the scope of their own file."""
+    for node in instance.walk():
+        if not node.known and node.scope is None:
+            node.scope = scope
+
+
+def _substitute(node: Node, scope: Scope) -> Node:
+    """Return the Solid in place of a ground without a local file."""
+    try:
+        return _signed(ground(node, scope.release), node)
+    except (TypeError, ValueError) as error:
+        raise FormatError(f"line {node.line}: {error}", path=scope.path) from None
 
 
 def _signed(made: Node, instance: Node) -> Node:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import DeviceError, FormatError, ValueRangeError
 from strapdown.webots.file.conventions import horizontal, up_and_gravity
-from strapdown.webots.file.node import Node
+from strapdown.webots.file.node import Node, Scope
 from strapdown.webots.file.node_types import fields_of
 from strapdown.webots.file.proto import Expander, Proto, local_addresses
 from strapdown.webots.file.proto_library import PROTOS, ProtoLibrary, folders_of_environment
@@ -151,12 +151,11 @@ class WorldFile:
             _check_within(addresses.values(), within)
         self.addresses.update(addresses)
         self.protos.update(document.protos)
-        with closing(
-            Expander(self.library, self.release, self.protos, self._context(document.nodes))
-        ) as expander:
+        scope = Scope(self.path, self.release, dict(self.addresses), frozenset(self.protos))
+        context = self._context(document.nodes)
+        with closing(Expander(self.library, self.protos, context)) as expander:
             nodes = [
-                expander.expand(modernise(node, self.release), self.addresses, self.path)
-                for node in document.nodes
+                expander.expand(modernise(node, self.release), scope) for node in document.nodes
             ]
         self.notices += [notice for notice in expander.notices if notice not in self.notices]
         return nodes

@@ -6,30 +6,25 @@ are those of the sensor: FLU in an ENU world, FUR in a world whose y axis is up.
 
 from __future__ import annotations
 
-import math
-from array import array
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown.errors import DeviceError, UnknownNameError
 from strapdown.formats import Recording
 from strapdown.geometry import quaternion
-from strapdown.geometry.euler import EulerConvention, to_quaternion
-from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.inertial import increments_from_rates
-from strapdown.series import GnssSeries, ImuSeries, SensorIdentity, Trajectory
-from strapdown.webots.devices.geodetic import EAST_NORTH_UP
-from strapdown.webots.devices.sensor_models import ModelledMeasurement
-from strapdown.webots.profiles import Acceleration, Angles, InertialFrame, InertialNoise
+from strapdown.webots.profiles import Acceleration
+from strapdown.webots.run import sensor_series
+from strapdown.webots.run.device_samples import DeviceSamples
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
     from types import TracebackType
     from typing import Self
 
     from strapdown._typing import FloatArray, IntArray
-    from strapdown.series import Increments
+    from strapdown.series import GnssSeries, ImuSeries, Increments, Trajectory
     from strapdown.webots.devices.device import DeviceState, RobotState
     from strapdown.webots.world.world import World
 
@@ -44,41 +39,6 @@ INERTIAL: Final = {
 _FIXES: Final = "values"
 """Last part of the topic of a GPS."""
 _MANGLED: Final = str.maketrans("-. ()", "_____")
-_SIGMA: Final = {InertialNoise.ANGLES: math.pi / 2.0, InertialNoise.ROTATION: math.pi}
-
-
-class _Samples:
-    """Samples of one device: steps and values."""
-
-    def __init__(self, device: DeviceState, width: int) -> None:
-        self.device = device
-        self.steps = array("q")
-        self.values = array("d")
-        self._width = width
-        self._blocks: list[tuple[IntArray, FloatArray]] = []
-        """Blocks of batches, which precede ``steps`` and ``values``."""
-
-    def add(self, steps: IntArray, values: FloatArray) -> None:
-        """Add a block of samples; the caller must not modify it any more."""
-        if self.steps:
-            self._blocks.append(self._after_blocks())
-            del self.steps[:], self.values[:]
-        self._blocks.append((steps, values))
-
-    def table(self) -> tuple[IntArray, FloatArray]:
-        """Return the steps (N,) and the values (N, width)."""
-        steps, values = zip(*self._blocks, self._after_blocks(), strict=True)
-        return np.concatenate(steps), np.concatenate(values)
-
-    def clear(self) -> None:
-        """Discard all samples."""
-        del self._blocks[:], self.steps[:], self.values[:]
-
-    def __len__(self) -> int:
-        return len(self.steps) + sum(len(steps) for steps, _ in self._blocks)
-
-    def _after_blocks(self) -> tuple[IntArray, FloatArray]:
-        return np.array(self.steps), np.array(self.values).reshape(-1, self._width)
 
 
 class SensorLog:
@@ -117,7 +77,7 @@ class SensorLog:
         self.resets = 0
         self.other: dict[str, str] = {}
         self.between_steps: Callable[[], object] | None = None
-        self._samples: dict[tuple[str, int], _Samples] = {}
+        self._samples: dict[tuple[str, int], DeviceSamples] = {}
         self._last = self._passed = 0
         self._run = world.resets
         self._watch = world.observe(self._take)
@@ -169,7 +129,7 @@ class SensorLog:
             raise UnknownNameError("device with samples", device, {own for _, own in self._names()})
         chosen = self._robot(None, candidates, device)
         samples = next(each for each in self._of(chosen) if each.device.name == device)
-        return self._series({samples.device.kind: samples})
+        return sensor_series.imu_series(self.world, {samples.device.kind: samples})
 
     def imu_series(self, robot: str | None = None) -> ImuSeries:
         """Return the samples of a robot's gyro and accelerometer, with its attitude.
@@ -189,7 +149,8 @@ class SensorLog:
             The robot has no samples of both, or the devices are mounted with different axes;
             or several robots have samples, and none is named.
         """
-        return self._series(self._triple(self._robot(robot, {name for name, _ in self._names()})))
+        chosen = self._robot(robot, {name for name, _ in self._names()})
+        return sensor_series.imu_series(self.world, self._triple(chosen))
 
     def gnss_series(self, robot: str | None = None) -> GnssSeries:
         """Return the samples of a robot's first GPS, in a world with the coordinate system WGS84.
@@ -211,7 +172,7 @@ class SensorLog:
         }
         chosen = self._robot(robot, set(geodetic), "gps")
         if chosen in geodetic:
-            return self._fixes(geodetic[chosen])
+            return sensor_series.gnss_series(self.world, geodetic[chosen])
         raise DeviceError(
             "expected samples of a GPS in a world whose gpsCoordinateSystem is 'WGS84', got none;"
             " set the field, and enable the GPS"
@@ -254,16 +215,16 @@ class SensorLog:
             prefix = f"{_mangled(robot)}/" if len(self.world.robots) > 1 else ""
             triple = self._triple(robot, strict=False)
             if triple:
-                imu[f"{prefix}imu/data"] = self._series(triple)
+                imu[f"{prefix}imu/data"] = sensor_series.imu_series(self.world, triple)
             for samples in self._of(robot):
                 device = samples.device
                 topic = f"{prefix}{_mangled(device.name)}/{INERTIAL.get(device.kind, _FIXES)}"
                 if device.kind == "GPS" and device.info.parameters["coordinate_system"]:
-                    gnss[topic] = self._fixes(samples)
+                    gnss[topic] = sensor_series.gnss_series(self.world, samples)
                 elif device.kind == "GPS":
-                    tracks[topic] = self._track(samples)
+                    tracks[topic] = sensor_series.trajectory(self.world, samples)
                 else:
-                    imu[topic] = self._series({device.kind: samples})
+                    imu[topic] = sensor_series.imu_series(self.world, {device.kind: samples})
         return Recording(
             imu={topic: series for topic, series in imu.items() if len(series)},
             gnss={topic: series for topic, series in gnss.items() if len(series)},
@@ -300,17 +261,17 @@ class SensorLog:
         else:
             self.other.setdefault(device.name, device.kind)
 
-    def _of_device(self, device: DeviceState, width: int) -> _Samples:
+    def _of_device(self, device: DeviceState, width: int) -> DeviceSamples:
         key = device.robot.name, device.tag
         if key not in self._samples:
-            self._samples[key] = _Samples(device, width)
+            self._samples[key] = DeviceSamples(device, width)
         return self._samples[key]
 
     def _names(self) -> Iterator[tuple[str, str]]:
         for (robot, _tag), samples in self._samples.items():
             yield robot, samples.device.name
 
-    def _of(self, robot: str) -> list[_Samples]:
+    def _of(self, robot: str) -> list[DeviceSamples]:
         return [each for (name, _), each in self._samples.items() if name == robot]
 
     def _robot(self, robot: str | None, candidates: set[str], device: str = "") -> str:
@@ -323,9 +284,9 @@ class SensorLog:
             )
         return next(iter(candidates), "")
 
-    def _triple(self, robot: str, *, strict: bool = True) -> dict[str, _Samples]:
+    def _triple(self, robot: str, *, strict: bool = True) -> dict[str, DeviceSamples]:
         """Return the first device of each type; empty if they do not form an IMU."""
-        first: dict[str, _Samples] = {}
+        first: dict[str, DeviceSamples] = {}
         for samples in self._of(robot):
             if samples.device.kind in INERTIAL:
                 first.setdefault(samples.device.kind, samples)
@@ -343,112 +304,6 @@ class SensorLog:
         )
         whose = f"robot {robot!r}" if robot else "a robot"
         raise DeviceError(f"expected samples of gyro and accelerometer of {whose}, {reason}")
-
-    def _series(self, devices: Mapping[str, _Samples]) -> ImuSeries:
-        """Return samples of one device, or of several at their common times, as a series."""
-        tables = {kind: samples.table() for kind, samples in devices.items()}
-        vectors = [kind for kind in tables if kind != "InertialUnit"] or list(tables)
-        steps = tables[vectors[0]][0]
-        for kind in vectors[1:]:
-            steps = np.intersect1d(steps, tables[kind][0])
-        columns: dict[str, Any] = {}
-        for kind, (own, values) in tables.items():
-            rows, at = np.isin(steps, own), np.isin(own, steps)
-            picked = np.full((len(steps), values.shape[1]), np.nan)
-            picked[rows] = values[at]
-            columns |= self._columns(devices[kind].device, picked)
-        absent = {"angular_velocity", "specific_force"} - columns.keys()
-        for name in absent:
-            columns[name] = np.full((len(steps), 3), np.nan)
-            columns[f"{name}_covariance"] = np.zeros((len(steps), 3, 3))
-            columns[f"{name}_covariance"][:, 0, 0] = -1.0
-        world = WorldFrame(self.world.conventions.coordinate_system)
-        name = next(iter(devices.values())).device.name if len(devices) == 1 else ""
-        return ImuSeries(
-            self._stamps(steps),
-            **columns,
-            body=BodyFrame.FLU if world is WorldFrame.ENU else BodyFrame.FUR,
-            world=world,
-            sensor=SensorIdentity(name),
-        )
-
-    def _fixes(self, samples: _Samples) -> GnssSeries:
-        """Return the samples of a GPS with geodetic positions."""
-        steps, values = samples.table()
-        accuracy = samples.device.node.number("accuracy")
-        system = self.world.conventions.coordinate_system
-        return GnssSeries(
-            self._stamps(steps),
-            np.radians(values[:, 0]),
-            np.radians(values[:, 1]),
-            values[:, 2],
-            np.broadcast_to(accuracy**2 * np.eye(3), (len(steps), 3, 3)),
-            velocity_world=values[:, 4:7][:, EAST_NORTH_UP[system]],
-            sensor=SensorIdentity(samples.device.name),
-        )
-
-    def _track(self, samples: _Samples) -> Trajectory:
-        """Return the samples of a GPS with positions in the world."""
-        steps, values = samples.table()
-        accuracy = samples.device.node.number("accuracy")
-        return Trajectory(
-            self._stamps(steps),
-            np.full((len(steps), 4), np.nan),
-            position_world=values[:, :3],
-            velocity_world=values[:, 4:7],
-            position_covariance=np.broadcast_to(accuracy**2 * np.eye(3), (len(steps), 3, 3)),
-            world=WorldFrame(self.world.conventions.coordinate_system),
-            name=samples.device.name,
-        )
-
-    def _stamps(self, steps: IntArray) -> IntArray:
-        """Return the times of steps [ns]."""
-        stamps: IntArray = np.rint(steps * (self.world.basic_time_step * 1e6)).astype(np.int64)
-        return stamps
-
-    def _columns(self, device: DeviceState, values: FloatArray) -> dict[str, FloatArray]:
-        """Return the measured columns of a device, and the covariance where its noise is known."""
-        if device.kind == "InertialUnit":
-            noise = float(device.info.parameters["noise"])
-            sigma = noise * _SIGMA.get(self.world.profile.inertial_noise, 0.0)
-            covariance = np.broadcast_to(sigma**2 * np.eye(3), (len(values), 3, 3))
-            return {
-                "q_world_from_body": self._attitude(values),
-                "orientation_covariance": covariance,
-            }
-        name = "angular_velocity" if device.kind == "Gyro" else "specific_force"
-        if isinstance(device.measurement, ModelledMeasurement):
-            variance = np.broadcast_to(device.measurement.variance, values.shape)
-        else:
-            relative = _relative_noise(device.info.parameters["lookup_table"], values)
-            variance = np.nan_to_num(np.abs(values) * relative) ** 2
-        covariance = variance[:, :, np.newaxis] * np.eye(3)
-        return {name: values, f"{name}_covariance": covariance}
-
-    def _attitude(self, values: FloatArray) -> FloatArray:
-        """Return q_world_from_body from the values of an InertialUnit in this profile."""
-        profile, conventions = self.world.profile, self.world.conventions
-        if profile.angles is Angles.MATRIX:
-            q = to_quaternion(values, EulerConvention.WEBOTS_NUE)
-        else:
-            q = values[:, 3:] if profile.angles is Angles.AXES else values
-        q_unit: FloatArray = q / np.linalg.norm(q, axis=1, keepdims=True)
-        if profile.inertial_frame is InertialFrame.WRONG_SIDE:  # attitude times its inverse
-            north, up = np.array(conventions.north), np.array(conventions.up)
-            frame = np.stack([north, up, np.cross(north, up)], axis=1)
-            return quaternion.multiply(q_unit, quaternion.from_matrix(frame))
-        return q_unit
-
-
-def _relative_noise(flat_table: list[float], values: FloatArray) -> FloatArray | float:
-    """Return the relative noise of outputs (N, 3) of a lookup table; the largest if ambiguous."""
-    if not flat_table:
-        return 0.0
-    _inputs, outputs, noise = np.array(flat_table).reshape(-1, 3).T
-    order = np.argsort(outputs)
-    if len(np.unique(outputs)) < len(outputs):
-        return float(noise.max())
-    return np.asarray(np.interp(values, outputs[order], noise[order]))
 
 
 def _mangled(name: str) -> str:

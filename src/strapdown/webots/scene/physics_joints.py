@@ -168,10 +168,8 @@ class Joints:
 
         Parameters
         ----------
-        node : Node
-            The joint.
-        joint : Joint
-            Content of the joint node.
+        node, joint
+            As for :meth:`hold`.
         outer : Frame
             Frame around the joint, on ``body``.
         body, other : str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import time
+from abc import ABC, abstractmethod
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -22,7 +23,7 @@ _BITS: Final = 10
 """Bits of a byte at a serial port: with start and stop."""
 
 
-class Port:
+class Port(ABC):
     """A port that is open.
 
     Attributes
@@ -35,13 +36,19 @@ class Port:
     """Whether what is read at once ends with the end of a message."""
     byte_ns: float = 0.0
 
+    @abstractmethod
     def read(self) -> tuple[bytes, int]:
-        """Wait up to 0.1 s for bytes; return them and the time of their arrival [ns since 1970]."""
-        raise NotImplementedError
+        """Wait up to 0.1 s for bytes; return them and the time of their arrival [ns since 1970].
 
+        Raises
+        ------
+        OSError
+            The port has gone.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Close the port."""
-        raise NotImplementedError
 
 
 class SerialPort(Port):
