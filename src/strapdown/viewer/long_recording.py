@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -53,6 +53,19 @@ class _Track:
 
     rows: Table
     frames: Frames
+    pyramids: defaultdict[Frames | None, Pyramid] = field(
+        default_factory=lambda: defaultdict(Pyramid)
+    )
+
+    def signal(self, frames: Frames | None) -> Signal:
+        """Return roll, pitch and yaw in frames; None means its own."""
+
+        def read(start: int, stop: int) -> FloatArray:
+            return self.part(start, stop, frames).q_world_from_body
+
+        shown = attitude(self.rows.t_ns, read, self.frames if frames is None else frames)
+        shown.pyramid = self.pyramids[frames]
+        return shown
 
     def part(self, start: int, stop: int, frames: Frames | None = None) -> Trajectory:
         """Return rows as a trajectory in frames; None means its own."""
@@ -264,16 +277,14 @@ class LongRecordingSource:
 
     def _signals_in(self, frames: Frames | None) -> list[Signal]:
         signals = [] if self._imu_frames is None else self._imu_signals(self._imu_frames, frames)
-        shown = self._estimate or self._reference
-        if shown is not None:
-            own = shown.frames if frames is None else frames
-            read = _attitudes(shown, frames)
-            signals.insert(min(2, len(signals)), attitude(shown.rows.t_ns, read, own))
         if self._estimate is not None and self._reference is not None:
             error = _difference(self._estimate, self._reference)
-            signals[3:3] = [error] if len(error.t_ns) else []
+            signals[2:2] = [error] if len(error.t_ns) else []
         for signal in signals:
             signal.pyramid = self._pyramids[frames, signal.name]
+        shown = self._estimate or self._reference
+        if shown is not None:
+            signals.insert(min(2, len(signals)), shown.signal(frames))
         return signals
 
     def _imu_signals(self, own: Frames, frames: Frames | None) -> list[Signal]:
@@ -390,10 +401,6 @@ class LongRecordingSource:
     def _parts(self) -> Iterator[ImuSeries]:
         for start in range(0, len(self._imu), _PART):
             yield self._part(start, min(start + _PART, len(self._imu)))
-
-
-def _attitudes(track: _Track, frames: Frames | None) -> Callable[[int, int], FloatArray]:
-    return lambda a, b: track.part(a, b, frames).q_world_from_body
 
 
 def _difference(estimate: _Track, reference: _Track) -> Signal:
