@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -74,6 +75,19 @@ def test_a_damaged_recording_is_reported_with_exit_code_1(repoimu, tmp_path):
     assert done.exit_code == 1
     assert "failed: " in done.stdout
     assert "TStick_Test03_Trial1.csv" in done.stdout
+
+
+def test_a_filter_without_an_estimate_is_counted_with_exit_code_1(repoimu, monkeypatch):
+    def lacking(name, series, with_field):
+        q = estimate(name, series, with_field)
+        return np.full_like(q, np.nan) if name == "vqf" and with_field else q
+
+    estimate = module.estimate
+    monkeypatch.setattr(module, "estimate", lacking)
+    done = run(repoimu)
+    assert done.exit_code == 1
+    assert "9D failed" in " ".join(done.stdout.split())
+    assert "strapdown vqf failed on 1 recording of RepoIMU, 9D" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 import strapdown.formats as files
 from strapdown.cli.mavlink_hil import hil
 from strapdown.errors import DeviceError, PeerLostError, ValueRangeError
+from strapdown.webots.file.sample_worlds import find_world
 
 pytest.importorskip("mujoco")
 common = pytest.importorskip("pymavlink.dialects.v20.common")
@@ -52,6 +53,23 @@ def test_a_flight_is_reported_and_recorded(tmp_path, capsys):
     recording = files.open(tmp_path / "flight.mcap")
     assert len(recording.gnss["gps/values"]) == 4
     assert len(recording.imu["imu/data"]) == 100
+
+
+def warnings_of(world, capsys):
+    with pytest.raises(PeerLostError):
+        hil(world=world, listen="0", patience=0.05)
+    printed = capsys.readouterr().err.splitlines()
+    return [line for line in printed if line.startswith("WARNING")]
+
+
+def test_a_replaced_proto_of_a_users_world_is_warned_of_and_none_of_ours(tmp_path, capsys):
+    assert warnings_of("quadcopter", capsys) == []
+    address = "https://raw.githubusercontent.com/cyberbotics/webots/R2025a/Quadcopter.proto"
+    own = tmp_path / "own.wbt"
+    shipped = find_world("quadcopter").read_text()
+    own.write_text(shipped.replace("../protos/Quadcopter.proto", address))
+    (line,) = warnings_of(str(own), capsys)
+    assert f"PROTO at {address!r} is not fetched: a simpler one of strapdown" in line
 
 
 @pytest.mark.parametrize(

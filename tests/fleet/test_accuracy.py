@@ -251,6 +251,59 @@ def test_an_estimator_that_fails_has_an_error_and_no_means(repoimu, threads, mon
     assert all(row["total_deg"] is None and row["errors"] == 1 for row in found.summary())
 
 
+@pytest.fixture
+def two_recordings(repoimu, monkeypatch):
+    """Two trials and two filters; the second trial is the one whose name has Test04."""
+    trial = repoimu / "TStick" / "TStick_Test02_Trial1.csv"
+    (repoimu / "TStick" / "TStick_Test04_Trial1.csv").write_text(trial.read_text())
+    monkeypatch.setattr(module, "ESTIMATORS", ("mahony", "vqf"))
+    monkeypatch.setattr(module, "peer_version", lambda: None)
+    return repoimu
+
+
+def no_rows(found):
+    """Whether every error is that no rows can be compared."""
+    errors = {row["error"] for row in found.rows if row["error"]}
+    return all("expected rows that can be compared, got none of" in each for each in errors)
+
+
+def test_an_estimate_of_nan_is_counted_in_the_table(two_recordings, threads, monkeypatch, tmp_path):
+    def lacking(name, series, with_field):
+        q = estimate(name, series, with_field)
+        return np.full_like(q, np.nan) if name == "vqf" and with_field else q
+
+    estimate = module.estimate
+    monkeypatch.setattr(module, "estimate", lacking)
+    found = fleet.measure_accuracy([two_recordings], executor=threads)
+    assert no_rows(found)
+    ((title, heading, lines),) = found.tables()
+    assert "2 recordings" in title
+    assert heading[-1] == "9D failed"
+    assert [line[-1] for line in lines] == ["0", "2"]
+    assert lines[1][1:4] == ["-"] * 3
+    assert "-" not in lines[0] + lines[1][4:]
+    found.write(tmp_path / "rows.html")
+    assert "9D failed" in (tmp_path / "rows.html").read_text()
+
+
+def test_a_recording_whose_reference_has_other_times_is_counted(
+    two_recordings, threads, monkeypatch
+):
+    def shifted(data_set, path):
+        trial = read(data_set, path)
+        late = trial.truth.replace(t_ns=trial.truth.t_ns + 1_000_000_000_000)
+        return trial._replace(truth=late) if "Test04" in path.name else trial
+
+    read = module.read_trial
+    monkeypatch.setattr(module, "read_trial", shifted)
+    found = fleet.measure_accuracy([two_recordings], executor=threads)
+    assert no_rows(found)
+    assert all(row["recordings"] == 2 and row["errors"] == 1 for row in found.summary())
+    ((_, heading, lines),) = found.tables()
+    assert heading[-2:] == ["9D failed", "6D failed"]
+    assert [line[-2:] for line in lines] == [["1", "1"]] * 2
+
+
 def test_a_damaged_recording_fails_alone(repoimu, threads, monkeypatch):
     monkeypatch.setattr(module, "ESTIMATORS", ("mahony",))
     bad = repoimu / "TStick" / "TStick_Test03_Trial1.csv"
@@ -259,6 +312,7 @@ def test_a_damaged_recording_fails_alone(repoimu, threads, monkeypatch):
     assert list(found.failed) == [str(bad)]
     assert "expected a readable table of 14 columns" in found.failed[str(bad)]
     assert {row["recording"] for row in found.rows} == {"TStick_Test02_Trial1"}
+    assert str(bad) in found._repr_html_()
 
 
 def test_other_folders_are_refused_with_what_was_expected(tmp_path, repoimu):

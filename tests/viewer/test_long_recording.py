@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from threading import Event
@@ -16,9 +17,10 @@ from strapdown.estimation import FILTERS
 from strapdown.formats import ReadReport, Recording
 from strapdown.formats import files as entry
 from strapdown.formats.mcap.scan import McapScan
-from strapdown.series import ImuSeries
+from strapdown.series import ImuSeries, Trajectory
 from strapdown.simulation import simulate
 from strapdown.viewer import LongRecordingSource, RecordingSource, ViewModel
+from strapdown.viewer.bodies import in_scene
 from strapdown.viewer.quantities import Frames
 
 SECOND = 1_000_000_000
@@ -43,8 +45,24 @@ class Blocks:
             yield part
 
 
+class Given:
+    """Given blocks."""
+
+    report = ReadReport("test")
+    progress = 1.0
+
+    def __init__(self, *parts):
+        self._parts = parts
+
+    def __iter__(self):
+        return iter(self._parts)
+
+
 def opened(recording, count=5, permission=None, **options):
-    blocks = Blocks(recording, count, permission)
+    return shown_of(Blocks(recording, count, permission), **options)
+
+
+def shown_of(blocks, **options):
     return LongRecordingSource(lambda: nullcontext(blocks), name="run", **options)
 
 
@@ -151,18 +169,71 @@ def test_samples_that_go_back_between_blocks_are_counted_and_left_out():
     series = ImuSeries(np.arange(100) * 10_000_000, np.zeros((100, 3)), np.ones((100, 3)))
     parts = [Recording(imu={"imu": each}) for each in (series[:60], series[50:])]
 
-    class Overlapping:
-        report = ReadReport("test")
-        progress = 1.0
-
-        def __iter__(self):
-            return iter(parts)
-
-    source = LongRecordingSource(lambda: nullcontext(Overlapping()), name="run")
+    source = shown_of(Given(*parts))
     source.wait()
     figures = {each.name: each.value for each in source.health()}
     assert figures["samples"] == "100"
     assert figures["out of order"] == "10"
+
+
+COLUMNS = {
+    "gyro_clipping": 3,
+    "accel_clipping": 2,
+    "magnetic_field": [20e-6, 0.0, -40e-6],
+}
+
+
+@pytest.mark.parametrize("there", [(1,), (0, 2), (0,)])
+def test_a_column_that_some_blocks_lack_is_shown_at_the_times_of_its_samples(there):
+    t_ns = np.arange(300) * 10_000_000
+    vectors = np.random.default_rng(5).standard_normal((2, 300, 3))
+    marked = np.isin(t_ns // SECOND, there)
+    values = {name: np.zeros((300, *np.shape(value))) for name, value in COLUMNS.items()}
+    for name, value in COLUMNS.items():
+        values[name][marked] = value
+    values["magnetic_field"][~marked] = np.nan
+    bits = {name: values[name].astype(np.uint8) for name in ("gyro_clipping", "accel_clipping")}
+    whole = ImuSeries(t_ns, *vectors, magnetic_field=values["magnetic_field"], **bits)
+    q = np.tile([0.0, 0.0, 0.0, 1.0], (300, 1))
+    place = np.where(marked[:, None], np.arange(300.0)[:, None] + [0.0, 1.0, 2.0], np.nan)
+    truth = Trajectory(t_ns, q, position_world=place)
+    blocks = []
+    for second in range(3):
+        rows = slice(100 * second, 100 * second + 100)
+        imu, track = whole[rows], truth[rows]
+        if second not in there:
+            imu = imu.replace(**dict.fromkeys(COLUMNS))
+            track = track.replace(position_world=None)
+        blocks.append(Recording(imu={"imu": imu}, trajectories={"truth": track}))
+    source = shown_of(Given(*blocks))
+    source.wait()
+    shown = source.series_within(source.span())
+    for name in ("t_ns", "angular_velocity", "specific_force", *COLUMNS):
+        np.testing.assert_array_equal(getattr(shown, name), getattr(whole, name))
+    field = {each.name: each for each in source.signals(source.span())}["magnetic field"]
+    np.testing.assert_array_equal(field.t_ns, t_ns[marked])
+    for second in range(3):
+        pose = source.body(second * SECOND + 370_000_000)
+        np.testing.assert_array_equal(pose.position_world, place[100 * second + 37])
+        assert (in_scene(pose).position_scene is not None) == (second in there)
+    assert len(source.trail()) == 100 * len(there)
+
+
+def test_an_estimate_that_begins_after_the_reference_is_drawn_as_in_memory(recording):
+    late = recording.imu["imu"][3000:]
+    whole = replace(recording, imu={"imu": late})
+    truth = recording.trajectories["truth"]
+    begin_ns = int(late.t_ns[0])
+    first = Recording(trajectories={"truth": truth[truth.t_ns < begin_ns]})
+    second = Recording(imu={"imu": late}, trajectories={"truth": truth[truth.t_ns >= begin_ns]})
+    parts = shown_of(Given(first, second), estimator=FILTERS["vqf"]())
+    parts.wait()
+    in_memory = RecordingSource(whole, estimator=FILTERS["vqf"], name="run")
+    drawn = [ViewModel([source]).panels(0, 5) for source in (in_memory, parts)]
+    assert [each.name for each in drawn[0]] == [each.name for each in drawn[1]]
+    for one, other in zip(*drawn, strict=True):
+        for line, same in zip(one.lines, other.lines, strict=True):
+            np.testing.assert_allclose(line.points, same.points, rtol=0, atol=1e-9)
 
 
 def test_what_cannot_be_read_raises_at_once_and_later_is_shown(recording):

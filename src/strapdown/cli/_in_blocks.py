@@ -9,7 +9,7 @@ import numpy as np
 import strapdown.formats as files
 from strapdown.cli._common import choice_of, progress_bar, working
 from strapdown.cli._outcome import say
-from strapdown.cli._reading import Part, whole_blocks
+from strapdown.cli._reading import OfBlocks, Part, whole_blocks
 from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.formats._coverage import LEAST_FUSED, Coverage
@@ -96,21 +96,12 @@ def from_imu_blocks(
     return None
 
 
-class _Shown:
+class _Shown(OfBlocks):
     """Blocks whose progress is shown."""
 
     def __init__(self, blocks: BlockReader, show: Callable[[float], object] | None) -> None:
-        self._blocks, self._show = blocks, show
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._blocks.report
-
-    @property
-    def progress(self) -> float:
-        """Fraction of the file that is read so far."""
-        return self._blocks.progress
+        super().__init__(blocks)
+        self._show = show
 
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Beside = Callable[[Summary], Collection[str | None]]
 
 __all__ = [
+    "OfBlocks",
     "Part",
     "aiding",
     "drawn",
@@ -253,22 +254,29 @@ def whole_blocks(path: Path) -> BlockReader:
     return Part(path, blocks) if options.cuts else blocks
 
 
-class Part:
-    """The part of a recording between ``--from`` and ``--until``, block by block."""
+class OfBlocks:
+    """Blocks that are made of others, with their report and progress."""
 
-    def __init__(self, path: Path, blocks: BlockReader, *, is_exact: bool = False) -> None:
-        self._path, self._is_exact = path, is_exact
+    def __init__(self, blocks: BlockReader) -> None:
         self._blocks = blocks
 
     @property
     def report(self) -> ReadReport:
-        """An account of the reading."""
+        """An account of the reading, complete after the last block."""
         return self._blocks.report
 
     @property
     def progress(self) -> float:
         """Fraction of the file that is read so far."""
         return self._blocks.progress
+
+
+class Part(OfBlocks):
+    """The part of a recording between ``--from`` and ``--until``, block by block."""
+
+    def __init__(self, path: Path, blocks: BlockReader, *, is_exact: bool = False) -> None:
+        super().__init__(blocks)
+        self._path, self._is_exact = path, is_exact
 
     def __iter__(self) -> Iterator[Recording]:
         """Yield the blocks; raise after the last where none had a sample in the span."""

@@ -33,6 +33,7 @@ __all__ = ["Accuracy", "evaluate_trial", "measure_accuracy"]
 ENDINGS: Final = (".parquet", ".csv", ".json", ".html")
 """Formats of the rows."""
 FIGURES: Final = ("total_deg", "heading_deg", "inclination_deg")
+_HEADINGS: Final = {name: name.removesuffix("_deg") for name in FIGURES} | {"errors": "failed"}
 _COLUMNS: Final = (
     "data_set",
     "part",
@@ -86,23 +87,15 @@ class Accuracy:
         return found
 
     def tables(self) -> Iterator[tuple[str, list[str], list[list[str]]]]:
-        """Yield title, heading and lines of a table for each part of a data set: means [deg]."""
+        """Yield title, heading and lines of a table for each part of a data set: means [deg].
+
+        Where an estimator failed, there is a column with the number of recordings on which it did.
+        """
         means = self.summary()
         for name, part in dict.fromkeys((row["data_set"], row["part"]) for row in means):
             rows = [row for row in means if (row["data_set"], row["part"]) == (name, part)]
-            axes = sorted({row["axes"] for row in rows}, reverse=True)
-            heading = [
-                f"{count}D {figure.removesuffix('_deg')}" for count in axes for figure in FIGURES
-            ]
-            lines = []
-            for label in dict.fromkeys((row["library"], row["filter"]) for row in rows):
-                cells = {
-                    row["axes"]: row for row in rows if (row["library"], row["filter"]) == label
-                }
-                figures = [cells[count][figure] for count in axes for figure in FIGURES]
-                lines.append([" ".join(label), *(_cell(figure) for figure in figures)])
             count = counted(rows[0]["recordings"], "recording")
-            yield f"{name}, {part}, {count}: mean RMS error [deg]", ["", *heading], lines
+            yield f"{name}, {part}, {count}: mean RMS error [deg]", *_table(rows)
 
     def write(self, path: Path | str, *, force: bool = False) -> None:
         """Write the rows as .parquet, .csv or .json, or the tables and the rows as .html.
@@ -122,7 +115,7 @@ class Accuracy:
             _WRITERS[path.suffix.lower()](self, partial_path)
 
     def _repr_html_(self) -> str:
-        return "".join(html_table(*table) for table in self.tables())
+        return "".join([*_tables_in_html(self), *_failed_in_html(self)])
 
 
 def measure_accuracy(
@@ -209,8 +202,25 @@ def _errors(estimator: Estimate, trial: Trial, *, with_field: bool) -> dict[str,
     return {**{name: getattr(found, name) for name in FIGURES}, "samples": found.samples}
 
 
+def _table(means: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return heading and lines of the means of a part of a data set."""
+    cells = {(row["library"], row["filter"], row["axes"]): row for row in means}
+    axes = sorted({row["axes"] for row in means}, reverse=True)
+    failed = {row["axes"] for row in means if row["errors"]}
+    shown = [(count, figure) for count in axes for figure in FIGURES]
+    shown += [(count, "errors") for count in axes if count in failed]
+    heading = ["", *(f"{count}D {_HEADINGS[figure]}" for count, figure in shown)]
+    lines = [
+        [" ".join(label), *(_cell(cells[*label, count][figure]) for count, figure in shown)]
+        for label in dict.fromkeys((row["library"], row["filter"]) for row in means)
+    ]
+    return heading, lines
+
+
 def _cell(figure: float | None) -> str:
-    return "-" if figure is None else f"{figure:.2f}"
+    if figure is None:
+        return "-"
+    return f"{figure:.2f}" if isinstance(figure, float) else str(figure)
 
 
 def _write_parquet(accuracy: Accuracy, path: Path) -> None:
@@ -241,13 +251,19 @@ def _write_json(accuracy: Accuracy, path: Path) -> None:
 def _write_html(accuracy: Accuracy, path: Path) -> None:
     title = f"Accuracy of strapdown {__version__}"
     rows = [[_shown(row[name]) for name in _COLUMNS] for row in accuracy.rows]
-    parts = [
-        *(html_table(*table) for table in accuracy.tables()),
-        html_table("Every recording [deg]", _COLUMNS, rows),
-    ]
-    if accuracy.failed:
-        parts.append(html_table("Failed", ("recording", "error"), accuracy.failed.items()))
+    every = html_table("Every recording [deg]", _COLUMNS, rows)
+    parts = [*_tables_in_html(accuracy), every, *_failed_in_html(accuracy)]
     path.write_text("\n".join(page(title, parts)), "utf-8")
+
+
+def _tables_in_html(accuracy: Accuracy) -> list[str]:
+    return [html_table(*table) for table in accuracy.tables()]
+
+
+def _failed_in_html(accuracy: Accuracy) -> list[str]:
+    if not accuracy.failed:
+        return []
+    return [html_table("Failed", ("recording", "error"), accuracy.failed.items())]
 
 
 def _shown(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from weakref import finalize
 
 import numpy as np
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from strapdown._typing import AnyArray, IntArray
 
 __all__ = ["Table"]
+
+_FILL: Final = 1 << 16
+"""Rows that are filled at one time."""
 
 
 class Table:
@@ -51,13 +54,22 @@ class Table:
         return len(self._t_ns)
 
     def append(self, t_ns: IntArray, columns: Mapping[str, AnyArray]) -> None:
-        """Append rows, of which every column has a value."""
+        """Append rows.
+
+        A column that begins with them, or that they lack, is NaN in the other rows, or 0 where it
+        holds integers.
+        """
         if not len(t_ns):
             return
-        for name, values in columns.items():
-            if name not in self._columns:
-                self._columns[name] = _RowFile(values)
-            self._columns[name].append(values)
+        for name in columns.keys() - self._columns.keys():
+            late = _RowFile(columns[name])
+            late.fill(len(self))
+            self._columns[name] = late  # complete, because others read while this appends
+        for name, column in self._columns.items():
+            if name in columns:
+                column.append(columns[name])
+            else:
+                column.fill(len(t_ns))
         self._stamps.append(t_ns)
         self._t_ns = self._stamps.mapped(len(self) + len(t_ns))
 
@@ -83,6 +95,13 @@ class _RowFile:
         data = memoryview(np.ascontiguousarray(rows, self._dtype).data).cast("B")
         while data:
             data = data[self._file.write(data) or 0 :]
+
+    def fill(self, count: int) -> None:
+        """Append rows without values."""
+        value = np.nan if self._dtype.kind == "f" else 0
+        for start in range(0, count, _FILL):
+            shape = (min(_FILL, count - start), *self._shape)
+            self.append(np.full(shape, value, self._dtype))
 
     def read(self, start: int, stop: int) -> AnyArray:
         count = max(0, stop - start)

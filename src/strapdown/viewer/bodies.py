@@ -38,7 +38,7 @@ class Body(NamedTuple):
     R_scene_from_body : (3, 3) or None
         None where the attitude is unknown.
     position_scene : (3,) or None
-        [m].
+        [m]; None where the position is unknown.
     """
 
     R_scene_from_body: FloatArray | None
@@ -69,11 +69,12 @@ def scene_from_world(world: WorldFrame) -> FloatArray:
 
 
 def in_scene(pose: Pose | None) -> Body | None:
-    """Return the body of a pose; without a rotation where the attitude is unknown."""
+    """Return the body of a pose; without a rotation or position where it is unknown."""
     if pose is None:
         return None
-    turn = scene_from_world(pose.world)
-    place = None if pose.position_world is None else turn @ pose.position_world
+    turn, place = scene_from_world(pose.world), None
+    if pose.position_world is not None and np.isfinite(pose.position_world).all():
+        place = turn @ pose.position_world
     if not np.isfinite(pose.q_world_from_body).all():
         return Body(None, place)
     R = quaternion.to_matrix(pose.q_world_from_body)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,72 +12,30 @@ import numpy as np
 from strapdown._words import wording
 from strapdown.errors import StrapdownError, ValueRangeError
 from strapdown.formats.reports import ReadReport
-from strapdown.formats.spill import Table
-from strapdown.geometry.frames import convert_vector
-from strapdown.series import ImuSeries, Trajectory, timebase
-from strapdown.viewer.quantities import (
-    Frames,
-    attitude,
-    converted,
-    error_angles,
-    error_signal,
-    field_signal,
-    imu_signals,
-)
-from strapdown.viewer.signals import Pyramid, Signal, Span
-from strapdown.viewer.sources import Figure, Pose, clock_figures, found_events, nearest
+from strapdown.series import timebase
+from strapdown.viewer.signals import Pyramid, Span
+from strapdown.viewer.sources import Figure, found_events
+from strapdown.viewer.stored_samples import PART, StoredSamples
+from strapdown.viewer.stored_track import StoredTrack, difference, extended
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager
 
-    from strapdown._typing import AnyArray, FloatArray
+    from strapdown._typing import FloatArray
     from strapdown.calibration import ImuCalibration
     from strapdown.detection import Events
     from strapdown.estimation import OrientationFilter
     from strapdown.formats import BlockReader, Recording
+    from strapdown.series import ImuSeries, Trajectory
+    from strapdown.viewer.quantities import Frames
+    from strapdown.viewer.signals import Signal
+    from strapdown.viewer.sources import Pose
 
 __all__ = ["LongRecordingSource"]
 
-_PART: Final = 1 << 18
-"""Rows that are processed at one time."""
 _MOST: Final = 2_000_000
 """Samples that are read into memory for a spectrum, a file or a calibration."""
-_AROUND: Final = 32
-"""Rows of the estimate on both sides of those of the reference, for interpolation."""
-
-
-@dataclass
-class _Track:
-    """Attitudes on disk, and the frames of the recording."""
-
-    rows: Table
-    frames: Frames
-
-    def part(self, start: int, stop: int, frames: Frames | None = None) -> Trajectory:
-        """Return rows as a trajectory in frames; None means its own."""
-        position = None
-        if "position" in self.rows.names:
-            position = self.rows.read("position", start, stop)
-        track = Trajectory(
-            self.rows.t_ns[start:stop],
-            self.rows.read("q", start, stop),
-            position_world=position,
-            world=self.frames.world,
-            body=self.frames.body,
-        )
-        return converted(track, frames)
-
-
-def _extended(track: _Track | None, rows: Trajectory) -> _Track:
-    """Append rows to a track, or begin one with them."""
-    if track is None:
-        track = _Track(Table(), Frames(rows.world, rows.body))
-    columns = {"q": rows.q_world_from_body}
-    if rows.position_world is not None:
-        columns["position"] = rows.position_world
-    track.rows.append(rows.t_ns, columns)
-    return track
 
 
 class LongRecordingSource:
@@ -121,13 +79,10 @@ class LongRecordingSource:
         self._progress = 0.0
         self._wanted, self._topic, self._reference_topic = topic, "", ""
         self._estimator = estimator
-        self._imu, self._field = Table(), Table()
-        self._imu_frames: Frames | None = None
-        self._reference: _Track | None = None
-        self._estimate: _Track | None = None
-        self._pyramids: defaultdict[tuple[Frames | None, str], Pyramid] = defaultdict(Pyramid)
-        self._rate_hz, self._gap_ns = np.nan, 0
-        self._faults = dict.fromkeys(("gaps", "out of order", "NaN", "clipped"), 0)
+        self._samples: StoredSamples | None = None
+        self._reference: StoredTrack | None = None
+        self._estimate: StoredTrack | None = None
+        self._error_pyramids: defaultdict[Frames | None, Pyramid] = defaultdict(Pyramid)
         self._events: Events | None = None
         self._detecting = Lock()
         self._begun, self._stop = Event(), Event()
@@ -175,8 +130,8 @@ class LongRecordingSource:
         series = self._series_of(block)
         if series is not None:
             series = timebase.ordered(series, "sort")[0]
-            for start in range(0, len(series), _PART):
-                part = series[start : start + _PART]
+            for start in range(0, len(series), PART):
+                part = series[start : start + PART]
                 if reference is not None and len(part):
                     self._add_reference(reference, int(part.t_ns[-1]))
                 self._add_samples(part)
@@ -196,42 +151,26 @@ class LongRecordingSource:
         return block.tracks.get(self._reference_topic)
 
     def _add_samples(self, series: ImuSeries) -> None:
-        late = int(np.searchsorted(series.t_ns, self._imu.t_ns[-1:], "right").sum())
-        self._faults["out of order"] += late
-        series = series[late:]
+        """Append samples, and estimate their attitude."""
+        if self._samples is not None:
+            series = self._samples.later(series)
         if not len(series):
             return
-        if self._imu_frames is None:
-            clock = timebase.report(series.t_ns)
-            self._rate_hz, self._gap_ns = clock.rate_hz, clock.gap_after_ns
-        steps = np.diff(series.t_ns, prepend=self._imu.t_ns[-1:])
-        self._faults["gaps"] += int((steps > self._gap_ns).sum())
-        columns: dict[str, AnyArray] = {
-            "rate": series.angular_velocity,
-            "force": series.specific_force,
-        }
-        self._faults["NaN"] += sum(int((~np.isfinite(each)).sum()) for each in columns.values())
-        for name in ("gyro_clipping", "accel_clipping"):
-            if (bits := getattr(series, name)) is not None:
-                columns[name] = bits
-                self._faults["clipped"] += int(np.count_nonzero(bits))
         if self._estimator is not None:
-            self._estimate = _extended(self._estimate, self._estimator.run(series).trajectory())
-        field = series.magnetic_field
-        if field is not None:
-            there = np.isfinite(field).any(axis=1)
-            self._field.append(series.t_ns[there], {"field": field[there]})
-        self._imu.append(series.t_ns, columns)
-        self._imu_frames = Frames(series.world, series.body)
+            self._estimate = extended(self._estimate, self._estimator.run(series).trajectory())
+        if self._samples is None:
+            self._samples = StoredSamples(series)
+        else:
+            self._samples.append(series)
 
     def _add_reference(self, track: Trajectory, until_ns: int) -> None:
         """Append the rows of a reference up to a time that are not there yet."""
         first = 0
         if self._reference is not None:
-            first = int(np.searchsorted(track.t_ns, self._reference.rows.t_ns[-1], "right"))
+            first = int(np.searchsorted(track.t_ns, self._reference.t_ns[-1], "right"))
         last = int(np.searchsorted(track.t_ns, until_ns, "right"))
         if last > first:
-            self._reference = _extended(self._reference, track[first:last])
+            self._reference = extended(self._reference, track[first:last])
 
     def _reduce(self) -> None:
         """Update the extremes of what is shown, before pages ask for them."""
@@ -242,8 +181,8 @@ class LongRecordingSource:
 
     def span(self) -> Span | None:
         """Return the time from the first sample to the last so far."""
-        tables = [self._imu, *([] if self._reference is None else [self._reference.rows])]
-        stamps = [each.t_ns for each in tables if len(each)]
+        held = self._samples, self._reference
+        stamps = [each.t_ns for each in held if each is not None]
         if not stamps:
             return None
         return Span(min(int(t[0]) for t in stamps), max(int(t[-1]) for t in stamps) + 1)
@@ -254,39 +193,23 @@ class LongRecordingSource:
 
     def frames(self) -> str:
         """Return the frames of the attitude, or of the IMU."""
-        track = self._estimate or self._reference
-        frames = self._imu_frames if track is None else track.frames
-        return "" if frames is None else f"{frames.world} from {frames.body}"
+        shown = self._estimate or self._reference or self._samples
+        return "" if shown is None else f"{shown.frames.world} from {shown.frames.body}"
 
     def signals(self, span: Span, frames: Frames | None = None) -> Sequence[Signal]:  # noqa: ARG002 (all samples are there)
         """Return the quantities of the IMU, the attitude, and its difference to the reference."""
         return self._signals_in(frames)
 
     def _signals_in(self, frames: Frames | None) -> list[Signal]:
-        signals = [] if self._imu_frames is None else self._imu_signals(self._imu_frames, frames)
+        signals = [] if self._samples is None else self._samples.signals(frames)
         shown = self._estimate or self._reference
         if shown is not None:
-            own = shown.frames if frames is None else frames
-            read = _attitudes(shown, frames)
-            signals.insert(min(2, len(signals)), attitude(shown.rows.t_ns, read, own))
-        if self._estimate is not None and self._reference is not None:
-            error = _difference(self._estimate, self._reference)
+            signals.insert(min(2, len(signals)), shown.signal(frames))
+        if self._estimate and self._reference:
+            error = difference(self._estimate, self._reference)
+            error.pyramid = self._error_pyramids[frames]
             signals[3:3] = [error] if len(error.t_ns) else []
-        for signal in signals:
-            signal.pyramid = self._pyramids[frames, signal.name]
         return signals
-
-    def _imu_signals(self, own: Frames, frames: Frames | None) -> list[Signal]:
-        body = own.body if frames is None else frames.body
-
-        def column(table: Table, name: str) -> Callable[[int, int], FloatArray]:
-            return lambda a, b: convert_vector(table.read(name, a, b), own.body, body)
-
-        magnetic = None
-        if len(self._field):
-            magnetic = field_signal(self._field.t_ns, column(self._field, "field"), body)
-        imu = self._imu
-        return imu_signals(imu.t_ns, column(imu, "rate"), column(imu, "force"), body, magnetic)
 
     def series_within(self, span: Span) -> ImuSeries | None:
         """Return the samples of a span; None where there are none, or no IMU.
@@ -296,40 +219,17 @@ class LongRecordingSource:
         ValueRangeError
             There are more than 2 million.
         """
-        start, stop = np.searchsorted(self._imu.t_ns, [span.start_ns, span.stop_ns]).tolist()
+        if self._samples is None:
+            return None
+        stamps = [span.start_ns, span.stop_ns]
+        start, stop = np.searchsorted(self._samples.t_ns, stamps).tolist()
         if stop - start > _MOST:
             raise ValueRangeError(
                 f"expected {_MOST} samples or fewer in the span, got {stop - start}: zoom in"
             )
-        return self._part(start, stop) if stop > start else None
+        return self._samples.part(start, stop) if stop > start else None
 
     measured_within = series_within
-
-    def _part(self, start: int, stop: int) -> ImuSeries:
-        """Return rows as a series; the magnetic field is NaN between its samples."""
-        table, frames = self._imu, self._imu_frames
-        assert frames is not None  # noqa: S101 (there are rows)
-        t_ns = table.t_ns[start:stop]
-
-        def bits(name: str) -> AnyArray | None:
-            return table.read(name, start, stop) if name in table.names else None
-
-        field = None
-        if len(self._field):
-            field = np.full((stop - start, 3), np.nan)
-            first, last = np.searchsorted(self._field.t_ns, [t_ns[0], t_ns[-1] + 1]).tolist()
-            rows = np.searchsorted(t_ns, self._field.t_ns[first:last])
-            field[rows] = self._field.read("field", first, last)
-        return ImuSeries(
-            t_ns,
-            table.read("rate", start, stop),
-            table.read("force", start, stop),
-            magnetic_field=field,
-            world=frames.world,
-            body=frames.body,
-            gyro_clipping=bits("gyro_clipping"),
-            accel_clipping=bits("accel_clipping"),
-        )
 
     def apply(self, calibration: ImuCalibration) -> None:  # noqa: ARG002 (refused)
         """Refuse: the samples on disk stay as they are.
@@ -355,26 +255,22 @@ class LongRecordingSource:
 
     def trail(self) -> FloatArray | None:
         """Return at most 500 positions of the reference; None until all is read."""
-        track = self._reference
-        if self.is_loading or track is None or "position" not in track.rows.names:
+        if self.is_loading or self._reference is None:
             return None
-        rows = np.unique(np.linspace(0, len(track.rows) - 1, 500).astype(int)).tolist()
-        positions = np.concatenate([track.rows.read("position", row, row + 1) for row in rows])
-        known: FloatArray = positions[np.isfinite(positions).all(axis=1)]
-        return known
+        return self._reference.positions(500)
 
     def health(self) -> Sequence[Figure]:
         """Return rate, gaps, order, NaN and clipping of the samples so far."""
-        loading = f"{self._progress:.0%}, {len(self._imu) / 1e6:.1f} million samples so far"
+        count = 0 if self._samples is None else len(self._samples)
+        loading = f"{self._progress:.0%}, {count / 1e6:.1f} million samples so far"
         state = [Figure("loading", loading)]
         state *= self.is_loading
         if self._error is not None:
             state.append(Figure("error", str(self._error), is_good=False))
-        if self._imu_frames is None:
-            rows = 0 if self._reference is None else len(self._reference.rows)
+        if self._samples is None:
+            rows = 0 if self._reference is None else len(self._reference)
             return [*state, Figure("rows", str(rows))]
-        t = self._imu.t_ns
-        return [*state, *clock_figures(self._rate_hz, len(t), self._faults)]
+        return [*state, *self._samples.figures()]
 
     def events(self) -> Events | None:
         """Return the events, once :meth:`detect` has found them."""
@@ -384,35 +280,9 @@ class LongRecordingSource:
         """Run the detectors over the recording, once all of it is read."""
         self.wait()
         with self._detecting:
-            if self._events is None and len(self._imu):
-                self._events = found_events(self._parts())
-
-    def _parts(self) -> Iterator[ImuSeries]:
-        for start in range(0, len(self._imu), _PART):
-            yield self._part(start, min(start + _PART, len(self._imu)))
+            if self._events is None and self._samples is not None:
+                self._events = found_events(self._samples.parts())
 
 
-def _attitudes(track: _Track, frames: Frames | None) -> Callable[[int, int], FloatArray]:
-    return lambda a, b: track.part(a, b, frames).q_world_from_body
-
-
-def _difference(estimate: _Track, reference: _Track) -> Signal:
-    """Return the error of the estimate where it is as late as the reference."""
-    known, t_ns = estimate.rows.t_ns, reference.rows.t_ns
-    t_ns = t_ns[: int(np.searchsorted(t_ns, known[-1], "right"))]
-
-    def read(start: int, stop: int) -> FloatArray:
-        first, last = np.searchsorted(known, [t_ns[start], t_ns[stop - 1]]).tolist()
-        around = max(0, first - _AROUND), min(len(known), last + _AROUND)
-        return error_angles(estimate.part(*around), reference.part(start, stop))
-
-    return error_signal(t_ns, read)
-
-
-def _pose_at(track: _Track | None, t_ns: int) -> Pose | None:
-    if track is None or not len(track.rows):
-        return None
-    row = nearest(track.rows.t_ns, t_ns)
-    part = track.part(row, row + 1)
-    position = None if part.position_world is None else part.position_world[0]
-    return Pose(part.q_world_from_body[0], position, part.world, part.body)
+def _pose_at(track: StoredTrack | None, t_ns: int) -> Pose | None:
+    return track.pose_at(t_ns) if track else None

@@ -11,7 +11,7 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from strapdown.errors import UnknownNameError, ValueRangeError
+from strapdown.errors import TransportError, UnknownNameError, ValueRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,11 +44,16 @@ def open_link(backend: Ros2, channel: Channel, sink: Sink) -> Link:
     BackendMissingError
         The package is not installed.
     TransportError
-        ROS has no type for the messages, or others use the topic for another type; or nobody
-        answers.
+        ROS has no type for the messages, others use the topic for another type, nobody answers,
+        or a topic whose senders wait is to be best effort.
     """
     if backend.qos not in QOS:
         raise UnknownNameError("qos profile", backend.qos, QOS)
+    if backend.qos == "sensor" and channel.reliable:
+        raise TransportError(
+            f'topic {channel.name!r}: expected reliability "sensor" with the qos "sensor", '
+            'got "reliable"; use qos "default"'
+        )
     check_name(channel.name)
     link: Link = _module(backend).open_link(backend, channel, sink)
     return link

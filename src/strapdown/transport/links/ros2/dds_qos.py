@@ -49,19 +49,8 @@ _log = getLogger(__name__)
 
 
 def profiles(backend: Ros2, channel: Channel, form: RosForm) -> tuple[Qos, Qos]:
-    """Return what a writer offers on a topic, and what a reader asks for.
-
-    Raises
-    ------
-    TransportError
-        A topic whose senders wait cannot be best effort.
-    """
+    """Return what a writer offers on a topic, and what a reader asks for."""
     latched, sensor = backend.qos == "latched", backend.qos == "sensor"
-    if sensor and channel.reliable:
-        raise TransportError(
-            f'topic {channel.name!r}: expected reliability "sensor" with the qos "sensor", '
-            'got "reliable"; use qos "default"'
-        )
     asked = _RELIABLE if latched or channel.reliable else _BEST_EFFORT
     depth = 5 if sensor else 10 if latched else channel.capacity
     last = Policy.History.KeepLast(min(depth, channel.capacity))

@@ -228,19 +228,8 @@ class RosZenohLink(SessionLink):
 
 
 def quality(profile: str, channel: Channel) -> Qos:
-    """Return what a profile of the backend means for a topic.
-
-    Raises
-    ------
-    TransportError
-        A topic whose senders wait cannot be best effort.
-    """
+    """Return what a profile of the backend means for a topic."""
     if profile == "sensor":
-        if channel.reliable:
-            raise TransportError(
-                f'topic {channel.name!r}: expected reliability "sensor" with the qos "sensor", '
-                'got "reliable"; use qos "default"'
-            )
         return Qos(best_effort=True, depth=5)
     if profile == "latched":
         return Qos(transient_local=True, keep_all=channel.reliable, depth=channel.capacity)
