@@ -12,14 +12,13 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.errors import FormatError, TruncatedError, ValueRangeError
-from strapdown.messages.cdr import Wire, byte_order
-from strapdown.messages.uorb import ENCAPSULATION
+from strapdown.messages.wire import ENCAPSULATION, Wire, byte_order
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from strapdown.messages.cdr import Payload
+    from strapdown.messages.wire import Payload
 
 __all__ = ["MessageReader", "MessageWriter", "RosMessage"]
 

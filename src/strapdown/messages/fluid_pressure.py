@@ -22,7 +22,7 @@ from strapdown.messages.cdr import Stamped
 if TYPE_CHECKING:
     from typing import Self
 
-    from strapdown.messages.cdr import Payload, Wire
+    from strapdown.messages.wire import Payload, Wire
 
 __all__ = ["FluidPressure"]
 
