@@ -55,17 +55,9 @@ from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.summary import of_rows
-from strapdown.formats.text.table import (
-    Column,
-    Layout,
-    Opening,
-    opening_of,
-    read_opening,
-    read_stamps,
-    read_table,
-    read_tables,
-    write_table,
-)
+from strapdown.formats.text.lines import Opening, opening_of, read_opening
+from strapdown.formats.text.rows import Column, Layout
+from strapdown.formats.text.table import read_stamps, read_table, read_tables, write_table
 from strapdown.series import ImuSeries, Increments, SensorIdentity, Trajectory
 from strapdown.series.columns import present
 from strapdown.units import NS_PER_MS, NS_PER_S, NS_PER_US, ns_from_decimal_seconds
