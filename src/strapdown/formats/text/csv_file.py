@@ -340,14 +340,6 @@ def _header(line: str) -> tuple[str, list[str]]:
     return separator, [cell.strip(' \t"') for cell in line.split(separator)]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _check_map(columns: ColumnMap, known: set[str]) -> None:
     """Raise an error unless a map has the form of the argument of :func:`read`."""
     example = '{"t_ns": ("Time (s)", 1e9)}'
