@@ -223,44 +223,62 @@ def write(
     ValueRangeError
         The series have different stamps or different values in a shared column.
     """
-    vectors: dict[str, AnyArray] = {}
-    unheld = UnheldColumns(Counter(), {})
     parts = (first, *others)
+    vectors = _common_vectors(parts)
+    groups = [group for group in NAMES if group in vectors]
+    opening = _opening(parts, groups, history)
+    if append and len(first) and read_opening(path) != opening:
+        raise ShapeError(
+            "expected the columns and frames of the previous rows, got "
+            f"{opening.comments[0][2:]!r} with {listed(opening.line.split(','))}; "
+            "write another file"
+        )
+    heading = [] if append else [*opening.comments, opening.line]
+    columns = [column for group in groups for column in np.atleast_2d(vectors[group].T)]
+    write_table(path, heading, [vectors["t_ns"], *columns], ",", append=append)
+    return _unheld(parts)
+
+
+def _common_vectors(parts: Sequence[Motion]) -> dict[str, AnyArray]:
+    """Return the columns of all parts by vector; require equal ones where several have them."""
+    vectors: dict[str, AnyArray] = {}
     for part in parts:
-        if _frames(part) != _frames(first):
+        if _frames(part) != _frames(parts[0]):
             raise FrameError(
-                f"expected {_frames(first)} throughout one file, got {_frames(part)}; "
+                f"expected {_frames(parts[0])} throughout one file, got {_frames(part)}; "
                 "convert with in_frames()"
             )
         for name, _, array in present(part):
             group = _GROUP_OF.get(name, name)
             if not np.array_equal(vectors.setdefault(group, array), array, equal_nan=True):
                 raise ValueRangeError(f"expected equal {name} in all parts of one file; write two")
-            if group not in NAMES and name != "t_ns" and (name == "moving" or array.any()):
-                if name.endswith("_covariance"):
-                    unheld.about[name] = None
-                else:
-                    unheld.samples[name] += len(part)
-        if not isinstance(part, Trajectory) and part.sensor != SensorIdentity():
-            unheld.about[f"the sensor's identity, {part.sensor}"] = None
-    groups = [group for group in NAMES if group in vectors]
-    header = ["t_ns", *(name for group in groups for name in NAMES[group])]
-    columns = [
-        vectors["t_ns"],
-        *(column for group in groups for column in np.atleast_2d(vectors[group].T)),
-    ]
-    frames = f"# strapdown {_frames(first)}"
+    return vectors
+
+
+def _opening(parts: Sequence[Motion], groups: Sequence[str], history: Sequence[str]) -> Opening:
+    """Return the lines before the rows: frames, history and header."""
+    frames = f"# strapdown {_frames(parts[0])}"
     if any(isinstance(part, ImuSeries) and part.q_world_from_body is not None for part in parts):
         frames += " orientation=sensor"
-    comments = (frames, *(f"{HISTORY}{' '.join(step.split())}" for step in history))
-    opening = Opening(comments, ",".join(header))
-    if append and len(first) and read_opening(path) != opening:
-        raise ShapeError(
-            f"expected the columns and frames of the previous rows, got {frames[2:]!r} with "
-            f"{listed(header)}; write another file"
-        )
-    heading = [] if append else [*comments, opening.line]
-    write_table(path, heading, columns, ",", append=append)
+    steps = (f"{HISTORY}{' '.join(step.split())}" for step in history)
+    header = ["t_ns", *(name for group in groups for name in NAMES[group])]
+    return Opening((frames, *steps), ",".join(header))
+
+
+def _unheld(parts: Sequence[Motion]) -> UnheldColumns:
+    """Return what the parts have and the file has no column for."""
+    unheld = UnheldColumns(Counter(), {})
+    for part in parts:
+        for name, _, array in present(part):
+            has_column = name == "t_ns" or _GROUP_OF.get(name, name) in NAMES
+            if has_column or not (name == "moving" or array.any()):
+                continue
+            if name.endswith("_covariance"):
+                unheld.about[name] = None
+            else:
+                unheld.samples[name] += len(part)
+        if not isinstance(part, Trajectory) and part.sensor != SensorIdentity():
+            unheld.about[f"the sensor's identity, {part.sensor}"] = None
     return unheld
 
 
