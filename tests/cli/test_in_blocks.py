@@ -16,7 +16,7 @@ from strapdown.formats import files as entry
 from strapdown.formats.arrays import npz_recording
 from strapdown.formats.bag import reader as bag_reader
 from strapdown.formats.mcap.scan import McapScan
-from strapdown.formats.text import table
+from strapdown.formats.text import lines, table
 from strapdown.formats.ulog import reader as ulog_reader
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Increments, Trajectory
@@ -97,7 +97,7 @@ def in_blocks(monkeypatch):
     monkeypatch.setattr(bag_reader, "_ROWS", 300)
     monkeypatch.setattr(ulog_reader, "BLOCK", 30_000)
     monkeypatch.setattr(npz_recording, "_PIECE", 300)
-    monkeypatch.setattr(table, "_BLOCK", 40_000)
+    monkeypatch.setattr(lines, "_BLOCK", 40_000)
     monkeypatch.setattr(table, "_TOGETHER", 1)
 
 

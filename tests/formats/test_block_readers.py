@@ -17,7 +17,7 @@ from strapdown.formats.arrays import npz_recording, parquet
 from strapdown.formats.bag import reader as bag_reader
 from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap.scan import McapScan
-from strapdown.formats.text import table
+from strapdown.formats.text import lines, table
 from strapdown.formats.ulog import reader as ulog_reader
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
@@ -87,7 +87,7 @@ def set_rows(monkeypatch, rows):
     monkeypatch.setattr(ulog_reader, "BLOCK", rows * 100)
     monkeypatch.setattr(npz_recording, "_PIECE", rows)
     monkeypatch.setattr(parquet, "_ROWS", rows)
-    monkeypatch.setattr(table, "_BLOCK", rows * 150)
+    monkeypatch.setattr(lines, "_BLOCK", rows * 150)
     monkeypatch.setattr(table, "_TOGETHER", 1)
 
 

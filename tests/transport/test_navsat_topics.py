@@ -88,6 +88,7 @@ def test_rosbags_reads_a_pressure_and_writes_the_same_bytes(wire):
     assert (message.fluid_pressure, message.variance) == (101_325.25, 4.0)
     assert bytes(write(message, "sensor_msgs/msg/FluidPressure")) == data
     assert FluidPressure.from_cdr(form.decode(data, wire)) == PRESSURE
+    assert FluidPressure.from_ros1(PRESSURE.to_ros1()) == PRESSURE
 
 
 def test_a_topic_carries_pressures_and_a_recording_holds_them(tmp_path):

@@ -20,12 +20,6 @@ from strapdown.geometry import BodyFrame
 
 TABLE = "table"
 """Format of tables of other programs."""
-UNIT_OPTIONS = {
-    "time": "--time-unit",
-    "angular_velocity": "--gyro-unit",
-    "specific_force": "--accel-unit",
-    "magnetic_field": "--mag-unit",
-}
 
 
 def import_(

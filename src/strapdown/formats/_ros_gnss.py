@@ -8,7 +8,6 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats._nearest_rows import on_nearest_rows
-from strapdown.messages.cdr import in_payload
 from strapdown.messages.conversion import velocity_of_twist
 from strapdown.messages.navsat import NavSatFix
 from strapdown.messages.ros_odometry import RosOdometry
@@ -18,6 +17,7 @@ from strapdown.messages.ros_types import (
     TWIST_STAMPED,
     TWIST_WITH_COVARIANCE_STAMPED,
 )
+from strapdown.messages.wire import in_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -84,7 +84,7 @@ from strapdown.messages.px4 import (
     VehicleOdometry,
 )
 from strapdown.messages.px4_versions import decode_samples
-from strapdown.messages.uorb import ENCAPSULATION
+from strapdown.messages.wire import ENCAPSULATION
 from strapdown.series import BarometerSeries, GnssSeries, ImuSeries, Increments, Trajectory
 from strapdown.units import NS_PER_US
 

@@ -7,7 +7,6 @@ from .basic import Quaternion as Quaternion
 from .basic import Vector3 as Vector3
 from .cdr import Batch as Batch
 from .cdr import Stamped as Stamped
-from .cdr import Wire as Wire
 from .conversion import convert as convert
 from .conversion import losses as losses
 from .covariance import CovarianceStatus as CovarianceStatus
@@ -36,3 +35,4 @@ from .ros import RosImu as RosImu
 from .ros_odometry import RosOdometry as RosOdometry
 from .ros_types import ROS_TYPES as ROS_TYPES
 from .ros_types import RosType as RosType
+from .wire import Wire as Wire

@@ -1,26 +1,81 @@
-"""Reading and writing of ROS messages field by field, in the forms of ROS 1 and ROS 2.
+"""ROS messages as objects, in the forms of ROS 1 and ROS 2: their base, reader and writer.
 
-For messages with texts or numbers of several types; :mod:`strapdown.messages.cdr` is faster where a
-message is a header and float64 only. Its docstring describes both forms.
+Reader and writer go field by field, for messages with texts or numbers of several types;
+:mod:`strapdown.messages.cdr` is faster where a message is a header and float64 only. Its docstring
+describes both forms.
 """
 
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.errors import FormatError, TruncatedError, ValueRangeError
-from strapdown.messages.cdr import Wire, byte_order
-from strapdown.messages.uorb import ENCAPSULATION
+from strapdown.messages.wire import ENCAPSULATION, Wire, byte_order
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown.messages.cdr import Payload
+    from typing import Self
 
-__all__ = ["MessageReader", "MessageWriter"]
+    from strapdown.messages.wire import Payload
+
+__all__ = ["MessageReader", "MessageWriter", "RosMessage"]
 
 _PADDING: Final = 3
 """Most bytes after a message: some middleware fills up to a multiple of 4."""
+
+
+class RosMessage(ABC):
+    """A message in the forms of ROS 1 and ROS 2."""
+
+    @classmethod
+    def from_wire(cls, data: Payload, wire: Wire) -> Self:
+        """Read a serialised message.
+
+        Raises
+        ------
+        TruncatedError
+            It ends early; carries the offset.
+        FormatError
+            It is longer, or its header is invalid.
+        """
+        return cls._read(data, wire)
+
+    def to_wire(self, wire: Wire, *, seq: int = 0) -> bytes:
+        """Serialise the message; only the ROS 1 form holds ``seq``.
+
+        Raises
+        ------
+        ValueRangeError
+            The stamp, the frame or a number does not fit its field.
+        """
+        return self._write(wire, seq)
+
+    @classmethod
+    def from_cdr(cls, data: Payload) -> Self:
+        """Read the ROS 2 form; errors are those of :meth:`from_wire`."""
+        return cls._read(data, Wire.CDR)
+
+    def to_cdr(self) -> bytes:
+        """Return the ROS 2 form; errors are those of :meth:`to_wire`."""
+        return self._write(Wire.CDR, 0)
+
+    @classmethod
+    def from_ros1(cls, data: Payload) -> Self:
+        """Read the ROS 1 form; errors are those of :meth:`from_wire`."""
+        return cls._read(data, Wire.ROS1)
+
+    def to_ros1(self) -> bytes:
+        """Return the ROS 1 form; errors are those of :meth:`to_wire`."""
+        return self._write(Wire.ROS1, 0)
+
+    @classmethod
+    @abstractmethod
+    def _read(cls, data: Payload, wire: Wire) -> Self: ...
+
+    @abstractmethod
+    def _write(self, wire: Wire, seq: int) -> bytes: ...
 
 
 class MessageReader:

@@ -29,21 +29,31 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from enum import StrEnum
-from functools import lru_cache
 from operator import index
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.errors import FormatError, TruncatedError, ValueRangeError
+from strapdown.errors import FormatError, ValueRangeError
+from strapdown.messages._header import (
+    CDR_LITTLE_ENDIAN,
+    HEAD,
+    HEAD_FORMAT,
+    bad_time,
+    check_range,
+    check_stamps,
+    frame_bytes,
+    read_header,
+    record_dtype,
+)
 from strapdown.messages._payloads import Payloads
+from strapdown.messages.wire import Payload, Wire, in_payload, rows_by_key
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from strapdown._typing import AnyArray, BoolArray, ByteArray, FloatArray, IntArray
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
 
 __all__ = [
     "Batch",
@@ -58,20 +68,8 @@ __all__ = [
     "encode_rows",
 ]
 
-Payload: TypeAlias = bytes | bytearray | memoryview
-"""One serialised message; a memoryview is one-dimensional and of bytes."""
-
-Order: TypeAlias = Literal["<", ">"]
-"""Byte order, as numpy and struct write it."""
-
-
-class Wire(StrEnum):
-    """Serialisation format of a message."""
-
-    CDR = "cdr"
-    """ROS 2."""
-    ROS1 = "ros1"
-    """ROS 1."""
+_BLOCK: Final = 4096
+"""Number of payloads joined at once, so that their copy stays in the processor's cache."""
 
 
 class Stamped(NamedTuple):
@@ -151,12 +149,12 @@ def encode(message: Stamped, wire: Wire = Wire.CDR) -> bytes:
         The stamp or the sequence number is no int.
     """
     stamp_ns, seq = index(message.stamp_ns), index(message.seq)
-    _check_stamps(stamp_ns, stamp_ns, wire)
+    check_stamps(stamp_ns, stamp_ns, wire)
     if wire is Wire.ROS1:
-        _check_range("seq", seq, seq, 2**32)
-    first = seq if wire is Wire.ROS1 else _CDR_LITTLE_ENDIAN
-    head = _HEAD.pack(first, *divmod(stamp_ns, NS_PER_S))
-    return head + _frame_bytes(message.frame_id, wire) + np.asarray(message.values, "<f8").tobytes()
+        check_range("seq", seq, seq, 2**32)
+    first = seq if wire is Wire.ROS1 else CDR_LITTLE_ENDIAN
+    head = HEAD.pack(first, *divmod(stamp_ns, NS_PER_S))
+    return head + frame_bytes(message.frame_id, wire) + np.asarray(message.values, "<f8").tobytes()
 
 
 def encode_batch(batch: Batch, wire: Wire = Wire.CDR) -> list[bytes]:
@@ -216,7 +214,7 @@ def encode_rows(batch: Batch, wire: Wire = Wire.CDR) -> Payloads:
     numbers = Payloads(bare, {"values": batch.values})
     if wire is Wire.CDR:
         return behind_headers(numbers, batch.stamps_ns, names.pop())
-    _check_range("seq", batch.seq.min(), batch.seq.max(), 2**32)
+    check_range("seq", batch.seq.min(), batch.seq.max(), 2**32)
     rows = behind_headers(numbers, batch.stamps_ns, names.pop(), wire)
     return Payloads(rows.bare, {**rows.columns, "first": batch.seq})
 
@@ -247,9 +245,9 @@ def behind_headers(
     ValueRangeError
         A stamp or the frame name does not fit its field.
     """
-    _check_stamps(stamps_ns.min(), stamps_ns.max(), wire)
-    frame = _frame_bytes(frame_id, wire)
-    first = 0 if wire is Wire.ROS1 else _CDR_LITTLE_ENDIAN
+    check_stamps(stamps_ns.min(), stamps_ns.max(), wire)
+    frame = frame_bytes(frame_id, wire)
+    first = 0 if wire is Wire.ROS1 else CDR_LITTLE_ENDIAN
     layout = [("first", "<u4"), ("stamp", "<u4", (2,)), ("frame", f"V{len(frame)}")]
     seconds = stamps_ns // NS_PER_S
     stamps = np.column_stack([seconds, stamps_ns - seconds * NS_PER_S])
@@ -279,10 +277,10 @@ def decode(data: Payload, floats: int, wire: Wire = Wire.CDR) -> Stamped:
     FormatError
         The payload differs from the table above in another way; carries the offset.
     """
-    order, frame_id, start = _header(data, floats, wire)
-    first, seconds, nanoseconds = struct.unpack_from(order + _HEAD_FORMAT[wire], data)
+    order, frame_id, start = read_header(data, floats, wire)
+    first, seconds, nanoseconds = struct.unpack_from(order + HEAD_FORMAT[wire], data)
     if seconds < 0 or nanoseconds >= NS_PER_S:
-        raise _bad_time(seconds, nanoseconds)
+        raise bad_time(seconds, nanoseconds)
     values = np.frombuffer(data, order + "f8", floats, start).astype(np.float64)
     seq = first if wire is Wire.ROS1 else 0
     return Stamped(seconds * NS_PER_S + nanoseconds, frame_id, values, seq)
@@ -323,12 +321,12 @@ def decode_batch(
     for rows, table in _runs(payloads, floats, wire):
         bad = np.arange(1)
         try:
-            order, frame_id, start = _header(table[0].data, floats, wire)
-            dtype = _record_dtype(order, wire, start - _HEAD.size, floats)
+            order, frame_id, start = read_header(table[0].data, floats, wire)
+            dtype = record_dtype(order, wire, start - HEAD.size, floats)
             records = table.view(dtype)[:, 0]
             bad = np.flatnonzero((records["sec"] < 0) | (records["nanosec"] >= NS_PER_S))
             if bad.size and not lenient:
-                raise _bad_time(*records[["sec", "nanosec"]][bad[0]].tolist())
+                raise bad_time(*records[["sec", "nanosec"]][bad[0]].tolist())
         except FormatError as error:
             if not lenient:
                 raise in_payload(int(rows[bad[0]]), error) from None
@@ -351,90 +349,6 @@ def decode_batch(
     )
 
 
-def byte_order(data: Payload) -> tuple[Order, int]:
-    """Read the encapsulation: numpy's sign of the byte order, and the alignment of a float64.
-
-    Raises
-    ------
-    TruncatedError
-        There are no four bytes.
-    FormatError
-        The payload is not plain CDR, version 1 or 2.
-    """
-    if len(data) < 4:
-        raise TruncatedError(
-            f"expected an encapsulation of 4 bytes, got {len(data)}", offset=len(data)
-        )
-    representation = int.from_bytes(data[:2], "big")
-    if representation not in _REPRESENTATIONS:
-        raise FormatError(
-            f"expected plain CDR (0000, 0001, 0006 or 0007), got {representation:04x}", offset=0
-        )
-    return _REPRESENTATIONS[representation]
-
-
-def in_payload(row: int, error: FormatError) -> FormatError:
-    """Return the error with the index of the payload in front."""
-    return type(error)(f"message {row}: {error.message}", offset=error.offset)
-
-
-def rows_by_key(keys: AnyArray) -> list[IntArray]:
-    """Return the row numbers of each distinct key; fast where there is only one."""
-    if not len(keys):
-        return []
-    if (keys == keys[0]).all():
-        return [np.arange(len(keys))]
-    _, labels, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.split(np.argsort(labels, kind="stable"), np.cumsum(counts)[:-1])
-
-
-_BLOCK: Final = 4096
-"""Number of payloads joined at once, so that their copy stays in the processor's cache."""
-_CDR_LITTLE_ENDIAN: Final = 0x0100
-"""The encapsulation ``00 01 00 00``, read as a little-endian u32."""
-_REPRESENTATIONS: Final[dict[int, tuple[Order, int]]] = {
-    0: (">", 8),
-    1: ("<", 8),
-    6: (">", 4),
-    7: ("<", 4),
-}
-"""Byte order and alignment of a float64 by representation identifier."""
-_HEAD: Final = struct.Struct("<3I")
-"""The 12 bytes before the frame name; no negative seconds are written."""
-_HEAD_FORMAT: Final = {Wire.CDR: "IiI", Wire.ROS1: "III"}
-
-
-def _header(data: Payload, floats: int, wire: Wire) -> tuple[Order, str, int]:
-    """Check everything before the numbers; return byte order, frame name and their offset."""
-    if len(data) < 16:
-        raise TruncatedError(
-            f"expected a header of at least 16 bytes, got {len(data)}", offset=len(data)
-        )
-    order, alignment = byte_order(data) if wire is Wire.CDR else ("<", 1)
-    (length,) = struct.unpack_from(order + "I", data, 12)
-    start = 16 + length + -(12 + length) % alignment
-    expected = start + 8 * floats
-    if len(data) != expected:
-        raise (TruncatedError if len(data) < expected else FormatError)(
-            f"expected {expected} bytes with a frame_id of {length} bytes and {floats} numbers, "
-            f"got {len(data)}",
-            offset=min(len(data), expected),
-        )
-    name = bytes(data[16 : 16 + length])
-    if wire is Wire.CDR:
-        if name.find(0) != length - 1 or not length:
-            raise FormatError(
-                f"expected a frame_id that ends in its only NUL, got {name[-8:]!r}", offset=16
-            )
-        name = name[:-1]
-    try:
-        return order, name.decode(), start
-    except UnicodeDecodeError as error:
-        raise FormatError(
-            f"expected a frame_id in UTF-8, got {name[:40]!r}", offset=16 + error.start
-        ) from None
-
-
 def _runs(
     payloads: Sequence[Payload], floats: int, wire: Wire
 ) -> Iterator[tuple[IntArray, ByteArray]]:
@@ -454,7 +368,7 @@ def _runs_of_block(
         length = int(lengths[rows[0]])
         table = np.frombuffer(b"".join(chosen), np.uint8).reshape(len(rows), length)
         head = length - 8 * floats
-        if head <= _HEAD.size:
+        if head <= HEAD.size:
             yield rows, table
             continue
         keys = np.delete(table[:, :head], slice(4, 12), axis=1)
@@ -463,52 +377,3 @@ def _runs_of_block(
         for part in rows_by_key(keys.view(f"V{keys.shape[1]}")[:, 0]):
             whole = len(part) == len(rows)
             yield (rows, table) if whole else (rows[part], table[part])
-
-
-def _record_dtype(order: Order, wire: Wire, frame: int, floats: int) -> np.dtype[np.void]:
-    """Layout of one payload whose frame name, with length and padding, takes ``frame`` bytes."""
-    first, seconds, nanoseconds = (order + code for code in _HEAD_FORMAT[wire])
-    return np.dtype(
-        [
-            ("first", first),
-            ("sec", seconds),
-            ("nanosec", nanoseconds),
-            ("frame", f"V{frame}"),
-            ("values", order + "f8", (floats,)),
-        ]
-    )
-
-
-@lru_cache(maxsize=64)
-def _frame_bytes(frame_id: str, wire: Wire) -> bytes:
-    """Length, text and padding of a frame name."""
-    try:
-        name = frame_id.encode()
-    except UnicodeEncodeError:
-        raise ValueRangeError(f"expected a frame_id of valid text, got {frame_id!r}") from None
-    if wire is Wire.ROS1:
-        return struct.pack("<I", len(name)) + name
-    if 0 in name:
-        raise ValueRangeError(f"expected a frame_id without NUL, got {frame_id!r}")
-    padding = -(12 + len(name) + 1) % 8
-    return struct.pack("<I", len(name) + 1) + name + bytes(1 + padding)
-
-
-def _check_stamps(least: int, greatest: int, wire: Wire) -> None:
-    """Refuse stamps beyond the seconds of the header: int32 in ROS 2, uint32 in ROS 1."""
-    limit = 2**31 if wire is Wire.CDR else 2**32
-    _check_range("stamp_ns", least, greatest, limit * NS_PER_S)
-
-
-def _check_range(name: str, least: int, greatest: int, limit: int) -> None:
-    if least < 0 or greatest >= limit:
-        offending = least if least < 0 else greatest
-        raise ValueRangeError(f"expected {name} from 0 to {limit - 1}, got {offending}")
-
-
-def _bad_time(seconds: int, nanoseconds: int) -> FormatError:
-    return FormatError(
-        f"expected seconds from 0 and nanoseconds below 1000000000, got {seconds} s "
-        f"{nanoseconds} ns; read leniently to normalise",
-        offset=4 if seconds < 0 else 8,
-    )

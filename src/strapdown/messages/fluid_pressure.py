@@ -16,18 +16,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown.messages import cdr
-from strapdown.messages.cdr import Stamped, Wire
+from strapdown.messages._serial import RosMessage
+from strapdown.messages.cdr import Stamped
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from strapdown.messages.cdr import Payload
+    from strapdown.messages.wire import Payload, Wire
 
 __all__ = ["FluidPressure"]
 
 
 @dataclass(frozen=True)
-class FluidPressure:
+class FluidPressure(RosMessage):
     """One ``sensor_msgs/FluidPressure``.
 
     Parameters
@@ -54,35 +55,10 @@ class FluidPressure:
     variance: float = 0.0
 
     @classmethod
-    def from_wire(cls, data: Payload, wire: Wire) -> Self:
-        """Read a serialised message.
-
-        Raises
-        ------
-        TruncatedError
-            It ends early; carries the offset.
-        FormatError
-            It is longer, or its header is invalid.
-        """
+    def _read(cls, data: Payload, wire: Wire) -> Self:
         stamp_ns, frame_id, values, _ = cdr.decode(data, 2, wire)
         return cls(stamp_ns, frame_id, *values.tolist())
 
-    def to_wire(self, wire: Wire, *, seq: int = 0) -> bytes:
-        """Serialise the message; only the ROS 1 form holds ``seq``.
-
-        Raises
-        ------
-        ValueRangeError
-            The stamp or the frame does not fit its field.
-        """
+    def _write(self, wire: Wire, seq: int) -> bytes:
         values = np.array([self.fluid_pressure, self.variance])
         return cdr.encode(Stamped(self.header_stamp_ns, self.frame_id, values, seq), wire)
-
-    @classmethod
-    def from_cdr(cls, data: Payload) -> Self:
-        """Read the ROS 2 form; errors are those of :meth:`from_wire`."""
-        return cls.from_wire(data, Wire.CDR)
-
-    def to_cdr(self) -> bytes:
-        """Return the ROS 2 form; errors are those of :meth:`to_wire`."""
-        return self.to_wire(Wire.CDR)

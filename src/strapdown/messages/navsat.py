@@ -20,19 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from strapdown.messages._serial import MessageReader, MessageWriter
-from strapdown.messages.cdr import Wire
+from strapdown.messages._serial import MessageReader, MessageWriter, RosMessage
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from strapdown.messages.cdr import Payload
+    from strapdown.messages.wire import Payload, Wire
 
 __all__ = ["NavSatFix"]
 
 
 @dataclass(frozen=True)
-class NavSatFix:
+class NavSatFix(RosMessage):
     """One ``sensor_msgs/NavSatFix``.
 
     Parameters
@@ -79,16 +78,7 @@ class NavSatFix:
     position_covariance_type: int = 0
 
     @classmethod
-    def from_wire(cls, data: Payload, wire: Wire) -> Self:
-        """Read a serialised message.
-
-        Raises
-        ------
-        TruncatedError
-            It ends early; carries the offset.
-        FormatError
-            It is longer, or its header is invalid.
-        """
+    def _read(cls, data: Payload, wire: Wire) -> Self:
         reader = MessageReader(data, wire)
         stamp_ns, frame_id = reader.header()
         (status,), (service,) = reader.numbers("b"), reader.numbers("H")
@@ -107,14 +97,7 @@ class NavSatFix:
             position_covariance_type=kind,
         )
 
-    def to_wire(self, wire: Wire, *, seq: int = 0) -> bytes:
-        """Serialise the message; only the ROS 1 form holds ``seq``.
-
-        Raises
-        ------
-        ValueRangeError
-            A number does not fit its field.
-        """
+    def _write(self, wire: Wire, seq: int) -> bytes:
         writer = MessageWriter(wire)
         writer.header(self.header_stamp_ns, self.frame_id, seq)
         writer.numbers("b", self.status)
@@ -123,21 +106,3 @@ class NavSatFix:
         writer.numbers("d", *place, *self.position_covariance)
         writer.numbers("B", self.position_covariance_type)
         return writer.data()
-
-    @classmethod
-    def from_cdr(cls, data: Payload) -> Self:
-        """Read the ROS 2 form; errors are those of :meth:`from_wire`."""
-        return cls.from_wire(data, Wire.CDR)
-
-    def to_cdr(self) -> bytes:
-        """Return the ROS 2 form; errors are those of :meth:`to_wire`."""
-        return self.to_wire(Wire.CDR)
-
-    @classmethod
-    def from_ros1(cls, data: Payload) -> Self:
-        """Read the ROS 1 form; errors are those of :meth:`from_wire`."""
-        return cls.from_wire(data, Wire.ROS1)
-
-    def to_ros1(self) -> bytes:
-        """Return the ROS 1 form; errors are those of :meth:`to_wire`."""
-        return self.to_wire(Wire.ROS1)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import IntArray
-    from strapdown.messages.cdr import Payload
+    from strapdown.messages.wire import Payload
 
 __all__ = [
     "MESSAGES",

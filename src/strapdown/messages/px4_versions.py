@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.messages.cdr import in_payload, rows_by_key
 from strapdown.messages.px4 import (
     SensorAccel,
     SensorCombined,
@@ -35,6 +34,7 @@ from strapdown.messages.px4 import (
     VehicleImuStatus,
 )
 from strapdown.messages.uorb import UorbMessage, decode_batch, uorb
+from strapdown.messages.wire import in_payload, rows_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from strapdown._typing import AnyArray, IntArray
-    from strapdown.messages.cdr import Payload
+    from strapdown.messages.wire import Payload
 
 __all__ = ["Upgraded", "decode_samples", "release", "upgrade"]
 

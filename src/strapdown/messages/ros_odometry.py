@@ -10,7 +10,7 @@ from strapdown.messages._serial import MessageReader
 if TYPE_CHECKING:
     from typing import Self
 
-    from strapdown.messages.cdr import Payload, Wire
+    from strapdown.messages.wire import Payload, Wire
 
 __all__ = ["RosOdometry"]
 

@@ -17,14 +17,14 @@ OMG DDSI-RTPS 2.5, clause 10.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.messages._fields import Field, fields_of, lay_out, record_dtype
 from strapdown.messages._record import Record
-from strapdown.messages.cdr import byte_order, in_payload, rows_by_key
+from strapdown.messages.wire import ENCAPSULATION, byte_order, in_payload, rows_by_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from strapdown._typing import IntArray
-    from strapdown.messages.cdr import Order, Payload
+    from strapdown.messages.wire import Order, Payload
 
     Message = TypeVar("Message", bound="UorbMessage")
 
 __all__ = ["UorbMessage", "uorb"]
-
-ENCAPSULATION: Final = b"\0\1\0\0"
 
 
 class UorbMessage(Record):

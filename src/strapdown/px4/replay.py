@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.messages.cdr import rows_by_key
 from strapdown.messages.px4 import VehicleImu
+from strapdown.messages.wire import rows_by_key
 from strapdown.px4._packets import usable
 from strapdown.px4.calibration import apply
 from strapdown.px4.driver import messages_from_fifo

@@ -9,7 +9,9 @@ import numpy as np
 
 from strapdown.calibration.temperature.readings import TemperatureReadings
 from strapdown.errors import FormatError
-from strapdown.formats.text.table import Column, Layout, read_opening, read_table
+from strapdown.formats.text.lines import read_opening
+from strapdown.formats.text.rows import Column, Layout
+from strapdown.formats.text.table import read_table
 from strapdown.units import NS_PER_US, ns_from_decimal_seconds
 
 if TYPE_CHECKING:

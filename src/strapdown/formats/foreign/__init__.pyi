@@ -1,5 +1,5 @@
 from .guess import Guess as Guess
-from .guess import Hints as Hints
+from .hints import Hints as Hints
 from .importing import recognised as recognised
 from .plan import ImportPlan as ImportPlan
 from .plan import TimeColumn as TimeColumn

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from strapdown.errors import FormatError
 from strapdown.formats.foreign import text_table
 from strapdown.formats.foreign.array_table import ArrayTable, at_instants
-from strapdown.formats.foreign.guess import Hints, guess_time
+from strapdown.formats.foreign.hints import Hints
 from strapdown.formats.foreign.names import meaning_of
+from strapdown.formats.foreign.time_search import guess_time
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,8 @@ import numpy as np
 
 from strapdown._words import counted
 from strapdown.errors import FormatError, UnknownNameError
-from strapdown.formats.foreign.guess import Guess, Hints, guess
+from strapdown.formats.foreign.guess import Guess, guess
+from strapdown.formats.foreign.hints import Hints
 from strapdown.formats.foreign.places import PLACES, altitude_note, fixes
 from strapdown.formats.foreign.presets import preset_of
 from strapdown.formats.foreign.stamps import DAY_NS, ns_from_counts, unwrapped

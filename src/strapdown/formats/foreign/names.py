@@ -92,7 +92,6 @@ _TIME_WORDS: Final = {
 }  # fmt: skip
 _COUNTERS: Final = {"counter", "count", "packet", "index", "sample", "samples", "seq", "frame"}
 _TICKS: Final = {"fine", "tick", "ticks"}
-_UNITS_IN_NAMES: Final = ("angular_velocity", "specific_force", "magnetic_field")
 _UNIT: Final = re.compile(r"[\[(]([^\])]*)[\])]\s*$")
 _ITEM: Final = re.compile(r"\[([0-3])\]$")
 

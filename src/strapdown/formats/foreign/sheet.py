@@ -11,7 +11,7 @@ import numpy as np
 
 from strapdown.formats.foreign.names import meaning_of
 from strapdown.formats.foreign.stamps import is_instant
-from strapdown.formats.foreign.units import unit_named
+from strapdown.formats.foreign.units import MEASURED, unit_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -197,7 +197,7 @@ def _names(heads: list[list[str]], width: int) -> tuple[tuple[str, ...], tuple[s
 
 
 def _units_in(cells: Sequence[str]) -> int:
-    quantities = ("time", "angular_velocity", "specific_force", "magnetic_field")
+    quantities = "time", *MEASURED
     return sum(any(unit_named(cell, quantity) for quantity in quantities) for cell in cells)
 
 

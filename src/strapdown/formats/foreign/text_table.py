@@ -12,7 +12,9 @@ from strapdown.formats.foreign.importing import Content, import_table
 from strapdown.formats.foreign.long_table import long_layout, pivoted
 from strapdown.formats.foreign.sheet import dialect_of, sheet_of
 from strapdown.formats.foreign.stamps import reader
-from strapdown.formats.text.table import Column, Layout, open_text, read_table, utf8
+from strapdown.formats.text.lines import open_text, utf8
+from strapdown.formats.text.rows import Column, Layout
+from strapdown.formats.text.table import read_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -19,10 +19,12 @@ from strapdown.units import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CLOCK", "UNITS", "factor", "unit_named"]
+__all__ = ["CLOCK", "MEASURED", "UNITS", "factor", "unit_named"]
 
 CLOCK: Final[Mapping[str, int]] = {"s": NS_PER_S, "ms": NS_PER_MS, "us": NS_PER_US, "ns": 1}
 """Nanoseconds per unit of time."""
+MEASURED: Final = ("angular_velocity", "specific_force", "magnetic_field")
+"""Quantities that an IMU measures."""
 
 UNITS: Final[Mapping[str, Mapping[str, float]]] = {
     "angular_velocity": {

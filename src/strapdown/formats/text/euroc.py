@@ -20,7 +20,9 @@ from strapdown.errors import FormatError, UnsupportedError
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.summary import of_rows
-from strapdown.formats.text.table import Column, Layout, read_opening, read_stamps, read_table
+from strapdown.formats.text.lines import read_opening
+from strapdown.formats.text.rows import Column, Layout
+from strapdown.formats.text.table import read_stamps, read_table
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 

@@ -18,15 +18,9 @@ import numpy as np
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.summary import of_rows
-from strapdown.formats.text.table import (
-    Column,
-    Layout,
-    opening_of,
-    read_opening,
-    read_stamps,
-    read_table,
-    write_table,
-)
+from strapdown.formats.text.lines import opening_of, read_opening
+from strapdown.formats.text.rows import Column, Layout
+from strapdown.formats.text.table import read_stamps, read_table, write_table
 from strapdown.series import Trajectory
 from strapdown.units import NS_PER_S, ns_from_decimal_seconds
 
@@ -35,7 +29,8 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray, IntArray
     from strapdown.formats.summary import Summary
-    from strapdown.formats.text.table import Opening, Table
+    from strapdown.formats.text.lines import Opening
+    from strapdown.formats.text.table import Table
 
 __all__ = ["read", "sniff", "summarize", "write"]
 
