@@ -4,7 +4,7 @@
 * the folder of rosbag2 with ``metadata.yaml``, and a ``.db3`` without its folder;
 * such a folder with MCAP files is read by :mod:`strapdown.formats.mcap.reader`.
 
-Types and joins are those of :mod:`strapdown.formats._series_from_messages`. Bags have no
+Types and joins are those of :mod:`strapdown.formats.topics.collector`. Bags have no
 checksums: a number changed by damage is read unchanged, and the notes name implausible values.
 
 In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
@@ -33,9 +33,7 @@ import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.formats._guard import BoundedPath, foreign_reader
-from strapdown.formats._message_blocks import MessageBlocks
 from strapdown.formats._plausible import doubts
-from strapdown.formats._series_from_messages import Topics, can_read
 from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
@@ -45,6 +43,8 @@ from strapdown.formats.mcap import reader as mcap_reader
 from strapdown.formats.mcap.records import MAX_CHUNK, MAX_RATIO
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
+from strapdown.formats.topics.blocks import MessageBlocks
+from strapdown.formats.topics.collector import Topics, can_read
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
     from rosbags.interfaces import Connection
 
-    from strapdown.formats._message_blocks import Feed
     from strapdown.formats.bag.chunk_index import Entries
+    from strapdown.formats.topics.blocks import Feed
 
 __all__ = ["blocks", "db3_parts", "is_ros1", "mcap_parts", "read", "sniff"]
 

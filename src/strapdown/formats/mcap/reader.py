@@ -1,6 +1,6 @@
 """Reading of MCAP files: ROS messages, PX4 messages and horus messages to series.
 
-Types and joins are those of :mod:`strapdown.formats._series_from_messages`; messages of other
+Types and joins are those of :mod:`strapdown.formats.topics.collector`; messages of other
 types are counted. All checksums are verified. In salvage, every intact record before damage is
 read, and reading continues with the next chunk after it.
 
@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._message_blocks import MessageBlocks, report_of
-from strapdown.formats._series_from_messages import Topics
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.recording import Recording
+from strapdown.formats.topics.blocks import MessageBlocks, report_of
+from strapdown.formats.topics.collector import Topics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["DESCRIPTION", "HISTORY", "McapFeed", "blocks", "read", "read_parts", "sniff"]
 
 DESCRIPTION: Final = "strapdown/topic"
-"""Name of the metadata records that describe a topic; see _description."""
+"""Name of the metadata records that describe a topic; see topics.description."""
 HISTORY: Final = "strapdown/history"
 """Name of the metadata record with the processing of the samples, by number."""
 

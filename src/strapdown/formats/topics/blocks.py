@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from strapdown.formats._coverage import Coverage
-from strapdown.formats._description import restore
 from strapdown.formats._nearest_rows import (
     MAGNETOMETER_WITHIN_NS,
     NearestRows,
@@ -21,9 +20,12 @@ from strapdown.formats._nearest_rows import (
     left_out,
 )
 from strapdown.formats._plausible import Tally, suspicions
-from strapdown.formats._ros_gnss import TWISTS
-from strapdown.formats._ros_magnetometer import is_magnetometer, owners
-from strapdown.formats._series_from_messages import (
+from strapdown.formats._series_headers import heading
+from strapdown.formats._time_cut import END_NS, TimeCut
+from strapdown.formats.block_reader import NeedsWhole
+from strapdown.formats.recording import HOLDS, Recording
+from strapdown.formats.reports import ReadReport
+from strapdown.formats.topics.collector import (
     INTERVALS,
     REMEDY,
     Content,
@@ -31,11 +33,9 @@ from strapdown.formats._series_from_messages import (
     converted,
     joined,
 )
-from strapdown.formats._series_headers import heading
-from strapdown.formats._time_cut import END_NS, TimeCut
-from strapdown.formats.block_reader import NeedsWhole
-from strapdown.formats.recording import HOLDS, Recording
-from strapdown.formats.reports import ReadReport
+from strapdown.formats.topics.description import restore
+from strapdown.formats.topics.gnss import TWISTS
+from strapdown.formats.topics.magnetometer import is_magnetometer, owners
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch
 from strapdown.messages.covariance import ROS_ABSENT, normal_form
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from strapdown.formats._series_from_messages import Part
     from strapdown.formats._series_headers import Motion, Series
+    from strapdown.formats.topics.collector import Part
 
 __all__ = ["Feed", "MessageBlocks", "report_of"]
 

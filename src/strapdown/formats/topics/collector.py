@@ -52,17 +52,17 @@ import numpy as np
 
 from strapdown.errors import FormatError
 from strapdown.formats._coverage import Coverage
-from strapdown.formats._description import is_intact, restore
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
-from strapdown.formats._ros_gnss import (
+from strapdown.formats.mcap.messages import channel_encoding, mcap_form
+from strapdown.formats.topics.description import is_intact, restore
+from strapdown.formats.topics.gnss import (
     FIELDWISE,
     TWISTS,
     decode_each,
     velocity_topics,
     with_velocities,
 )
-from strapdown.formats._ros_magnetometer import in_tesla, is_magnetometer, owners
-from strapdown.formats.mcap.messages import channel_encoding, mcap_form
+from strapdown.formats.topics.magnetometer import in_tesla, is_magnetometer, owners
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch, Wire, decode_batch
 from strapdown.messages.conversion import (
@@ -271,7 +271,7 @@ class Topics:
         self.skipped[topic] = self.skipped.get(topic, 0) + count
 
     def describe(self, said: Mapping[str, str]) -> None:
-        """Store the description of a topic, in the form of :mod:`strapdown.formats._description`.
+        """Store a description of a topic, as of :mod:`strapdown.formats.topics.description`.
 
         Raises
         ------

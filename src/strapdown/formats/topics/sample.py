@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._series_from_messages import Topics, can_read, modern, stamps_of
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.summary import Source, Summary, series_of, topic_summaries
+from strapdown.formats.topics.collector import Topics, can_read, modern, stamps_of
 from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Topics of messages in a container (MCAP, bags) as series."""
