@@ -21,7 +21,7 @@ from strapdown.formats.bag.db3_rows import shortfall
 from strapdown.formats.bag.reader import db3_parts, is_ros1, mcap_parts
 from strapdown.formats.mcap.index import add_index as add_mcap_index
 from strapdown.formats.summary import Source, Summary
-from strapdown.formats.topics.collector import can_read
+from strapdown.formats.topics.kinds import can_read
 from strapdown.formats.topics.sample import ROWS, TopicSample
 from strapdown.messages.cdr import Wire
 

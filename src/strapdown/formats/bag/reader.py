@@ -4,7 +4,7 @@
 * the folder of rosbag2 with ``metadata.yaml``, and a ``.db3`` without its folder;
 * such a folder with MCAP files is read by :mod:`strapdown.formats.mcap.reader`.
 
-Types and joins are those of :mod:`strapdown.formats.topics.collector`. Bags have no
+Types and joins are those of :mod:`strapdown.formats.topics`. Bags have no
 checksums: a number changed by damage is read unchanged, and the notes name implausible values.
 
 In salvage, a bag that rosbags cannot read to its end is read in the order of the file: all
@@ -33,7 +33,6 @@ import numpy as np
 
 from strapdown.errors import FormatError, TruncatedError
 from strapdown.formats._guard import BoundedPath, foreign_reader
-from strapdown.formats._plausible import doubts
 from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
 from strapdown.formats.bag.db3_rows import MAGIC, Rows, shortfall
 from strapdown.formats.bag.records import unpack
@@ -41,10 +40,10 @@ from strapdown.formats.bag.scan import BagScan
 from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap import reader as mcap_reader
 from strapdown.formats.mcap.records import MAX_CHUNK, MAX_RATIO
-from strapdown.formats.recording import Recording
-from strapdown.formats.reports import ReadReport
 from strapdown.formats.topics.blocks import MessageBlocks
-from strapdown.formats.topics.collector import Topics, can_read
+from strapdown.formats.topics.collector import Topics
+from strapdown.formats.topics.kinds import can_read
+from strapdown.formats.topics.whole import whole_recording
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:
@@ -53,7 +52,8 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
 
     from strapdown.formats.bag.chunk_index import Entries
-    from strapdown.formats.topics.blocks import Feed
+    from strapdown.formats.recording import Recording
+    from strapdown.formats.topics.feed import Feed
 
 __all__ = ["blocks", "db3_parts", "is_ros1", "mcap_parts", "read", "sniff"]
 
@@ -104,9 +104,7 @@ def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Re
     """
     if files := mcap_parts(path):
         return mcap_reader.read_parts(path, files, salvage=salvage, only=only)
-    name = "rosbag1" if is_ros1(path) else "rosbag2"
-    topics = Topics(path, salvage=salvage, only=only)
-    lost_messages = lost_bytes = 0
+    feed, topics = _BagFeed(path), Topics(path, salvage=salvage, only=only)
     try:
         if only is None or not _collect_some(path, topics):
             _collect(path, topics)
@@ -114,23 +112,9 @@ def read(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> Re
         if not salvage:
             _explain(path, error)
         topics = Topics(path, salvage=True, only=only)
-        rescue = _rescue_ros1 if name == "rosbag1" else _rescue_ros2
-        lost_messages, lost_bytes = rescue(path, topics, error)
-    content = topics.content()
-    for group in (content.imu, content.trajectories, content.increments):
-        for topic, series in group.items():
-            topics.notes += doubts(topic, series)
-    report = ReadReport(
-        name,
-        messages=topics.messages,
-        lost_messages=lost_messages + topics.lost,
-        lost_bytes=lost_bytes,
-        skipped=topics.skipped,
-        notes=tuple(topics.notes),
-        damage=tuple(topics.damage),
-        coverage=topics.coverage,
-    )
-    return Recording(path, report, *content, sensor_combined=topics.sensor_combined)
+        rescue = _rescue_ros1 if feed.form == "rosbag1" else _rescue_ros2
+        feed.lost_messages, feed.lost_bytes = rescue(path, topics, error)
+    return whole_recording(feed, topics)
 
 
 def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> MessageBlocks:

@@ -30,7 +30,7 @@ from strapdown.formats.mcap.records import (
 )
 from strapdown.formats.mcap.scan import MESSAGE_HEAD, McapScan, summary_section
 from strapdown.formats.summary import Source, Summary
-from strapdown.formats.topics.collector import can_read
+from strapdown.formats.topics.kinds import can_read
 from strapdown.formats.topics.sample import ROWS, TopicSample
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Reading of MCAP files: ROS messages, PX4 messages and horus messages to series.
 
-Types and joins are those of :mod:`strapdown.formats.topics.collector`; messages of other
-types are counted. All checksums are verified. In salvage, every intact record before damage is
-read, and reading continues with the next chunk after it.
+Types and joins are those of :mod:`strapdown.formats.topics`; messages of other types are counted.
+All checksums are verified. In salvage, every intact record before damage is read, and reading
+continues with the next chunk after it.
 
 References
 ----------
@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
-from strapdown.formats.recording import Recording
-from strapdown.formats.topics.blocks import MessageBlocks, report_of
+from strapdown.formats.topics.blocks import MessageBlocks
 from strapdown.formats.topics.collector import Topics
+from strapdown.formats.topics.whole import whole_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from strapdown.formats.recording import Recording
 
 __all__ = ["DESCRIPTION", "HISTORY", "McapFeed", "blocks", "read", "read_parts", "sniff"]
 
@@ -75,14 +77,7 @@ def read_parts(
     feed, topics = McapFeed(files, salvage=salvage), Topics(path, salvage=salvage, only=only)
     for _ in feed.into(topics):
         pass
-    content = topics.content()
-    return Recording(
-        path,
-        report_of(feed, topics),
-        *content,
-        sensor_combined=topics.sensor_combined,
-        history=feed.history,
-    )
+    return whole_recording(feed, topics)
 
 
 def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> MessageBlocks:
