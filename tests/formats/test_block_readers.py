@@ -20,7 +20,7 @@ from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.text import table
 from strapdown.formats.ulog import reader as ulog_reader
 from strapdown.geometry import quaternion
-from strapdown.series import ImuSeries, Trajectory
+from strapdown.series import ImuSeries, Increments, Trajectory
 
 ROWS = 1500
 START_NS = 1_700_000_000_000_000_000
@@ -66,7 +66,22 @@ def several():
     )
 
 
-RECORDINGS = {"gapped": lambda: Recording(imu={"imu/data": gapped()}), "several": several}
+def windows():
+    """Return increments, whose messages have padding in memory."""
+    rows = 2 * ROWS
+    series = imu(rows, 6)
+    dt_ns = np.full(rows, 5_000_000)
+    angles, velocities = series.angular_velocity * 5e-3, series.specific_force * 5e-3
+    return Recording(
+        increments={"vehicle_imu": Increments(series.t_ns, angles, velocities, dt_ns, dt_ns)}
+    )
+
+
+RECORDINGS = {
+    "gapped": lambda: Recording(imu={"imu/data": gapped()}),
+    "several": several,
+    "windows": windows,
+}
 
 
 @pytest.fixture(autouse=True)

@@ -105,7 +105,8 @@ def joined(parts: Sequence[Part]) -> Part:
         return list(chain.from_iterable(lists))
     batches = [part for part in parts if isinstance(part, Batch)]
     if not batches:
-        return np.concatenate([part for part in parts if isinstance(part, np.ndarray)])
+        records = [part for part in parts if isinstance(part, np.ndarray)]
+        return np.concatenate(records, dtype=records[0].dtype)  # with its padding
     return Batch(
         np.concatenate([batch.stamps_ns for batch in batches]),
         np.concatenate([batch.values for batch in batches]),
