@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.formats.topics.kinds import HORUS, PX4, VECTORS
+from strapdown.formats.topics.kinds import HORUS, PX4, TWISTS, VECTORS
 from strapdown.messages import ros_types
 from strapdown.messages.cdr import Batch
 from strapdown.messages.conversion import (
@@ -72,7 +72,8 @@ def _converted(kind: str, messages: Any, topic: str) -> tuple[str, Series]:  # n
 
 def stamps_of(kind: str, messages: Part) -> IntArray | None:
     """Return the stamps of the series of messages; None for vectors, which join a series."""
-    return None if kind in VECTORS else np.asarray(converted(kind, messages, "")[1].t_ns)
+    is_joined = kind in VECTORS or kind in TWISTS
+    return None if is_joined else np.asarray(converted(kind, messages, "")[1].t_ns)
 
 
 def intervals(kind: str, messages: Part) -> tuple[IntArray, IntArray] | None:
