@@ -14,7 +14,7 @@ from strapdown.formats import Recording
 from strapdown.formats import files as entry
 from strapdown.formats._series_headers import topics
 from strapdown.formats.arrays import npz_recording, parquet
-from strapdown.formats.bag import reader as bag_reader
+from strapdown.formats.bag import batches
 from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.text import table
@@ -98,7 +98,7 @@ def rows(request, monkeypatch):
 
 def set_rows(monkeypatch, rows):
     monkeypatch.setattr(McapScan, "batch_bytes", rows * 400)
-    monkeypatch.setattr(bag_reader, "_ROWS", rows)
+    monkeypatch.setattr(batches, "_ROWS", rows)
     monkeypatch.setattr(ulog_reader, "BLOCK", rows * 100)
     monkeypatch.setattr(npz_recording, "_PIECE", rows)
     monkeypatch.setattr(parquet, "_ROWS", rows)
