@@ -12,7 +12,7 @@ import strapdown.formats as files
 from strapdown.cli import _in_blocks
 from strapdown.cli._app import app
 from strapdown.formats import Recording
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats.arrays import npz_recording
 from strapdown.formats.bag import batches
 from strapdown.formats.mcap.scan import McapScan

@@ -11,7 +11,7 @@ import pytest
 import strapdown.formats as files
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats._series_headers import topics
 from strapdown.formats.arrays import npz_recording, parquet
 from strapdown.formats.bag import batches

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import strapdown.formats as files
 from strapdown.cli._app import app
 from strapdown.formats import Recording, summarize
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats.summary import Source
 from strapdown.messages import RosImu
 from strapdown.series import GnssSeries, ImuSeries, Increments, Trajectory, timebase
