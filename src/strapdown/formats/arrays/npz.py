@@ -168,13 +168,8 @@ class NpzBlocks:
 
     def __init__(self, path: Path, only: frozenset[str] | None) -> None:
         self._path, self._only = path, only
-        self._report = ReadReport("npz")
+        self.report = ReadReport("npz")
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning."""
@@ -185,7 +180,7 @@ class NpzBlocks:
                 rows += block.report.messages
                 self.progress = rows / max(rows, total)
                 yield block
-        self._report = ReadReport("npz", messages=rows)
+        self.report = ReadReport("npz", messages=rows)
 
 
 def summarize(path: Path) -> Summary | None:

@@ -154,13 +154,8 @@ class ParquetBlocks:
 
     def __init__(self, path: Path, *, salvage: bool, only: frozenset[str] | None) -> None:
         self._path, self._salvage, self._only = path, salvage, only
-        self._report = ReadReport("parquet")
+        self.report = ReadReport("parquet")
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning."""
@@ -192,7 +187,7 @@ class ParquetBlocks:
             raise
         except (FormatError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NeedsWhole(f"the file is damaged: {error}", path=self._path) from error
-        self._report = ReadReport("parquet", messages=rows)
+        self.report = ReadReport("parquet", messages=rows)
 
 
 def _parts(

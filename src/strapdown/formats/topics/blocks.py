@@ -48,13 +48,8 @@ class MessageBlocks:
     ) -> None:
         self._path, self._feed = path, feed
         self._topics = Topics(path, salvage=salvage, only=only)
-        self._report = ReadReport(feed.form)
+        self.report = ReadReport(feed.form)
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning; a block holds the topics that have rows in it."""
@@ -69,7 +64,7 @@ class MessageBlocks:
         if history not in {None, feed.history}:
             raise NeedsWhole("the file describes its processing after its first rows")
         rows.account(report_doubts=not feed.has_checksums)
-        self._report = report_of(feed, topics)
+        self.report = report_of(feed, topics)
 
     def _block(self, content: Content, rows: BlockRows) -> Recording:
         """Return the rows of a block as a recording."""
