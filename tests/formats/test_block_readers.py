@@ -13,7 +13,7 @@ from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats import long_files as entry
 from strapdown.formats._series_headers import topics
-from strapdown.formats.arrays import npz_recording, parquet
+from strapdown.formats.arrays import npz_recording, parquet_writer
 from strapdown.formats.bag import batches
 from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap.scan import McapScan
@@ -101,7 +101,7 @@ def set_rows(monkeypatch, rows):
     monkeypatch.setattr(batches, "_ROWS", rows)
     monkeypatch.setattr(ulog_reader, "BLOCK", rows * 100)
     monkeypatch.setattr(npz_recording, "_PIECE", rows)
-    monkeypatch.setattr(parquet, "_ROWS", rows)
+    monkeypatch.setattr(parquet_writer, "_ROWS", rows)
     monkeypatch.setattr(table, "_BLOCK", rows * 150)
     monkeypatch.setattr(table, "_TOGETHER", 1)
 
