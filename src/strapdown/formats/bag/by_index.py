@@ -6,6 +6,7 @@ The library keeps the index of all topics as objects.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -60,14 +61,18 @@ def collected_in_order(path: Path, topics: Topics) -> Iterator[float]:
 def collect_some(path: Path, topics: Topics) -> bool:
     """Decode the wanted messages; return whether that is possible."""
     found: list[_Timed] = []
+    others: Counter[int] = Counter()
     try:
         with path.open("rb") as stream:
             index = ChunkIndex(stream)
             keys = _wanted(index, topics)
             for chunk, entries in index.chunks():
                 found += _messages(index, chunk, entries, keys)
+                others.update({each: len(entries[each]) for each in entries.keys() - keys.keys()})
     except FormatError:  # the pass over the file reports it
         return False
+    for connection, count in sorted(others.items()):
+        topics.pass_over(*index.connections[connection], Wire.ROS1, count)
     found.sort(key=itemgetter(0))
     decode(topics, ((key, data) for _, key, data in found))
     return True
