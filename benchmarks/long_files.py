@@ -28,13 +28,13 @@ VERBS = {
 }
 IN_BLOCKS = """
 import sys
-from strapdown.formats import files
-files._BLOCKWISE = 0
+from strapdown.formats import long_files
+long_files._BLOCKWISE = 0
 """
 AS_A_WHOLE = """
 import sys
-from strapdown.formats import files
-files._BLOCKWISE = 1 << 60
+from strapdown.formats import long_files
+long_files._BLOCKWISE = 1 << 60
 """
 RUN = """
 from strapdown.cli._app import main

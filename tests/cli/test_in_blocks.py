@@ -12,9 +12,9 @@ import strapdown.formats as files
 from strapdown.cli import _in_blocks
 from strapdown.cli._app import app
 from strapdown.formats import Recording
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats.arrays import npz_recording
-from strapdown.formats.bag import reader as bag_reader
+from strapdown.formats.bag import batches
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.text import lines, table
 from strapdown.formats.ulog import reader as ulog_reader
@@ -94,7 +94,7 @@ def in_blocks(monkeypatch):
     monkeypatch.setattr(entry, "_BLOCKWISE", 0)
     monkeypatch.setattr(entry, "_LARGE", 0)
     monkeypatch.setattr(McapScan, "batch_bytes", 100_000)
-    monkeypatch.setattr(bag_reader, "_ROWS", 300)
+    monkeypatch.setattr(batches, "_ROWS", 300)
     monkeypatch.setattr(ulog_reader, "BLOCK", 30_000)
     monkeypatch.setattr(npz_recording, "_PIECE", 300)
     monkeypatch.setattr(lines, "_BLOCK", 40_000)

@@ -18,8 +18,8 @@ GROWTH = 220 * 2**20
 """Memory above that of a start, in bytes; read as a whole, the file takes three times as much."""
 MEASURE = """
 import resource, sys
-from strapdown.formats import files
-files._BLOCKWISE = 0
+from strapdown.formats import long_files
+long_files._BLOCKWISE = 0
 from strapdown.cli._app import main
 sys.argv = ["strapdown", *sys.argv[1:]]
 try:

@@ -10,7 +10,7 @@ import strapdown.formats as files
 from strapdown.cli import _reading
 from strapdown.cli._app import app
 from strapdown.formats import Recording
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 

@@ -84,7 +84,7 @@ MUTATIONS = [flip_bits, cut, repeat, remove, swap, edit_length, overwrite, fill]
 @pytest.fixture
 def attempt(tmp_path, rows, monkeypatch):
     """Write bytes, summarise and read them, and return both recordings, None for an error."""
-    monkeypatch.setattr("strapdown.formats.files._LARGE", 0)
+    monkeypatch.setattr("strapdown.formats.long_files._LARGE", 0)
     path = tmp_path / "a"
     path.touch()
 

@@ -11,16 +11,16 @@ import pytest
 import strapdown.formats as files
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats._series_headers import topics
-from strapdown.formats.arrays import npz_recording, parquet
-from strapdown.formats.bag import reader as bag_reader
+from strapdown.formats.arrays import npz_recording, parquet_writer
+from strapdown.formats.bag import batches
 from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.formats.text import lines, table
 from strapdown.formats.ulog import reader as ulog_reader
 from strapdown.geometry import quaternion
-from strapdown.series import ImuSeries, Trajectory
+from strapdown.series import ImuSeries, Increments, Trajectory
 
 ROWS = 1500
 START_NS = 1_700_000_000_000_000_000
@@ -66,7 +66,22 @@ def several():
     )
 
 
-RECORDINGS = {"gapped": lambda: Recording(imu={"imu/data": gapped()}), "several": several}
+def windows():
+    """Return increments, whose messages have padding in memory."""
+    rows = 2 * ROWS
+    series = imu(rows, 6)
+    dt_ns = np.full(rows, 5_000_000)
+    angles, velocities = series.angular_velocity * 5e-3, series.specific_force * 5e-3
+    return Recording(
+        increments={"vehicle_imu": Increments(series.t_ns, angles, velocities, dt_ns, dt_ns)}
+    )
+
+
+RECORDINGS = {
+    "gapped": lambda: Recording(imu={"imu/data": gapped()}),
+    "several": several,
+    "windows": windows,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -83,10 +98,10 @@ def rows(request, monkeypatch):
 
 def set_rows(monkeypatch, rows):
     monkeypatch.setattr(McapScan, "batch_bytes", rows * 400)
-    monkeypatch.setattr(bag_reader, "_ROWS", rows)
+    monkeypatch.setattr(batches, "_ROWS", rows)
     monkeypatch.setattr(ulog_reader, "BLOCK", rows * 100)
     monkeypatch.setattr(npz_recording, "_PIECE", rows)
-    monkeypatch.setattr(parquet, "_ROWS", rows)
+    monkeypatch.setattr(parquet_writer, "_ROWS", rows)
     monkeypatch.setattr(lines, "_BLOCK", rows * 150)
     monkeypatch.setattr(table, "_TOGETHER", 1)
 

@@ -14,6 +14,7 @@ import pytest
 import strapdown.formats as files
 from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from strapdown.formats.arrays import npz
+from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.foreign import Hints, read_sheet, recognised
 
 if TYPE_CHECKING:
@@ -284,6 +285,8 @@ def test_a_member_that_claims_half_a_gigabyte_is_read_to_the_end_of_the_file(pat
     for way in ("strict", "salvage"):
         with pytest.raises(FormatError):
             files.open(path, on_error=way)
+        with pytest.raises(NeedsWhole):
+            list(npz.NpzBlocks(path, None))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2**26

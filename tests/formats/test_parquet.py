@@ -12,7 +12,7 @@ import pytest
 import strapdown.formats as files
 from strapdown.errors import ChecksumError, FormatError
 from strapdown.formats import Recording
-from strapdown.formats.arrays import parquet
+from strapdown.formats.arrays import parquet, parquet_writer
 from strapdown.series import Trajectory
 
 
@@ -77,7 +77,7 @@ def track(rows):
 
 
 def test_pages_have_checksums_and_a_damaged_row_group_costs_itself(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_ROWS", 100)
+    monkeypatch.setattr(parquet_writer, "_ROWS", 100)
     path, whole = tmp_path / "a.parquet", track(1000)
     parquet.write(path, Recording(trajectories={"truth": whole}))
     with pq.ParquetFile(path) as file:
@@ -97,7 +97,7 @@ def test_pages_have_checksums_and_a_damaged_row_group_costs_itself(tmp_path, mon
 
 
 def test_a_row_group_that_is_missing_is_noticed(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_ROWS", 100)
+    monkeypatch.setattr(parquet_writer, "_ROWS", 100)
     path = tmp_path / "a.parquet"
     parquet.write(path, Recording(trajectories={"truth": track(300)}))
     with pq.ParquetFile(path) as file:

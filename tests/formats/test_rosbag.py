@@ -85,6 +85,12 @@ def test_a_ros2_bag_is_read_field_for_field(bag2, assert_same_imu, storage, mode
     assert back.report.lossless
 
 
+def test_messages_that_are_not_read_are_counted_also_next_to_one_topic(bag1, bag2):
+    for path in (bag1(None, "a.bag"), bag2()):
+        part = files.open(path, topic="/imu/data")
+        assert (part.report.messages, part.report.skipped) == (40, {"/chat": 40})
+
+
 @pytest.mark.parametrize("name", ["bag.db3", "no ending", "100%20.db3", "what?#.db3"])
 def test_a_database_without_its_folder_is_read_whatever_it_is_called(
     bag2, tmp_path, assert_same_imu, name

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 import strapdown.formats as files
 from strapdown.cli._app import app
 from strapdown.formats import Recording, summarize
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats.summary import Source
 from strapdown.messages import RosImu
-from strapdown.series import ImuSeries, Increments, Trajectory, timebase
+from strapdown.series import GnssSeries, ImuSeries, Increments, Trajectory, timebase
 
 ROWS = 3000
 ANY = [".mcap", ".bag", "", ".ulg", ".npz", ".parquet"]
@@ -140,6 +140,18 @@ def test_a_file_without_an_index_is_read_once(tmp_path):
     assert found.source is Source.STAMPS
     assert found.topics[0].clock == timebase.report(whole.imu["/imu"].t_ns)
     assert found.report.losses() == whole.report.losses() != []
+
+
+def test_velocities_of_a_receiver_are_summarised_without_an_index(tmp_path):
+    path = tmp_path / "a.mcap"
+    place, covariance = np.full((3, ROWS), 0.1), np.tile(np.eye(3), (ROWS, 1, 1))
+    fixes = GnssSeries(stamps(10), *place, covariance, velocity_world=np.ones((ROWS, 3)))
+    files.write(path, Recording(gnss={"fix": fixes}))
+    path.write_bytes(path.read_bytes()[:-300])
+    found = summarize(path)
+    assert found.source is Source.STAMPS
+    assert [each.topic for each in found.topics] == ["fix"]
+    assert found.topics[0].clock.samples == ROWS
 
 
 def test_an_index_that_contradicts_itself_is_not_believed(tmp_path):

@@ -15,7 +15,7 @@ from strapdown import formats
 from strapdown.errors import FormatError, UnknownNameError, ValueRangeError
 from strapdown.estimation import FILTERS
 from strapdown.formats import ReadReport, Recording
-from strapdown.formats import files as entry
+from strapdown.formats import long_files as entry
 from strapdown.formats.mcap.scan import McapScan
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.simulation import simulate

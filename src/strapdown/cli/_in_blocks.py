@@ -14,7 +14,7 @@ from strapdown.cli._reading_options import options
 from strapdown.cli._streams import as_file, naming
 from strapdown.formats._coverage import LEAST_FUSED, Coverage
 from strapdown.formats.block_reader import BlockReader, NeedsWhole
-from strapdown.formats.files import block_reader, is_long
+from strapdown.formats.long_files import block_reader, is_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

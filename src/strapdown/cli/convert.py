@@ -34,7 +34,7 @@ from strapdown.formats._one_table import CsvWriter, TumWriter
 from strapdown.formats._series_headers import topics
 from strapdown.formats.bag.ros1_writer import BagBlocks
 from strapdown.formats.block_reader import NeedsWhole, WholeFile
-from strapdown.formats.files import is_long
+from strapdown.formats.long_files import is_long
 from strapdown.formats.mcap.writer import McapBlocks
 from strapdown.formats.px4.log import scan_ulog
 from strapdown.formats.rates import RateOptions, RateStream

@@ -31,7 +31,7 @@ import strapdown.formats as files
 from strapdown.errors import BackendMissingError, FormatError, UnknownNameError
 from strapdown.evaluation import Alignment, evaluate_orientation
 from strapdown.formats._guard import foreign_reader
-from strapdown.formats.arrays.npz import broad_series
+from strapdown.formats.arrays.npz_benchmarks import broad_series
 from strapdown.geometry import quaternion
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.units import MICROTESLA, NS_PER_S

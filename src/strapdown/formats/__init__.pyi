@@ -4,9 +4,9 @@ from .blocks import block_writer as block_writer
 from .files import OnError as OnError
 from .files import check_output as check_output
 from .files import open as open  # noqa: A004 (strapdown.open, like gzip.open)
-from .files import open_blocks as open_blocks
-from .files import summarize as summarize
 from .files import write as write
+from .long_files import open_blocks as open_blocks
+from .long_files import summarize as summarize
 from .mcap.writer import McapWriter as McapWriter
 from .recording import Recording as Recording
 from .reports import ReadReport as ReadReport

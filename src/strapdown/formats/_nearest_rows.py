@@ -18,7 +18,6 @@ __all__ = [
     "before",
     "left_out",
     "on_nearest_rows",
-    "unplaced",
 ]
 
 MAGNETOMETER_WITHIN_NS: Final = 20 * NS_PER_MS
@@ -161,13 +160,8 @@ def before(t_ns: IntArray, cut_ns: int) -> int:
     return int(late.argmax()) if late.any() else len(t_ns)
 
 
-def unplaced(source: str, placed: BoolArray, within_ns: int) -> str:
-    """Return a line with the number of samples that were not assigned to a row."""
-    return left_out(source, len(placed) - int(placed.sum()), len(placed), within_ns)
-
-
 def left_out(source: str, left: int, count: int, within_ns: int) -> str:
-    """Return the same from the numbers of samples."""
+    """Return a line with the number of samples that were not assigned to a row."""
     return (
         f"{source}: {left} of {count} samples were left out: a later one took the row, or "
         f"none is within {within_ns // NS_PER_MS} ms"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from strapdown.errors import UnknownNameError
 from strapdown.formats._one_table import csv_writer, tum_writer
 from strapdown.formats.arrays.npz_recording import npz_writer
-from strapdown.formats.arrays.parquet import parquet_writer
+from strapdown.formats.arrays.parquet_writer import parquet_writer
 from strapdown.formats.bag.ros1_writer import bag_writer
 from strapdown.formats.bag.ros2_writer import ros2_bag_writer
 from strapdown.formats.mcap.writer import mcap_writer

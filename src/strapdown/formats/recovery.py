@@ -20,7 +20,7 @@ from strapdown.errors import FormatError
 from strapdown.formats._output import replacing
 from strapdown.formats.bag.copying import BagCopy
 from strapdown.formats.block_reader import BlockReader, NeedsWhole, WholeFile
-from strapdown.formats.files import block_reader
+from strapdown.formats.long_files import block_reader
 from strapdown.formats.mcap import reader
 
 if TYPE_CHECKING:

@@ -1,18 +1,8 @@
 """Arrays in ``.npz``: our own layout, those of two public benchmarks, and any other by its names.
 
 * Ours holds a whole recording: see :mod:`strapdown.formats.arrays.npz_recording`.
-* BROAD: ``gyr`` [rad/s], ``acc`` [m/s^2], ``mag`` [uT], ``ref`` (w x y z), ``pos`` [m], ``mov``
-  and the rate ``fs`` [Hz]; all rows belong together.
-* TUM-VI: ``t_ns``, ``gyr`` [rad/s], ``acc`` [m/s^2], and the reference ``gt_t_ns``, ``gt``
-  (x y z [m], then w x y z).
-
-In the last two the body axes are those of the sensor, labelled FLU here; both worlds have z up
-and are labelled ENU (the heading of TUM-VI is arbitrary). The IMU is ``imu["imu"]``, the
-reference ``trajectories["reference"]``.
-
-References
-----------
-D. Laidig et al., BROAD, Data 6(7):72, 2021. D. Schubert et al., The TUM VI Benchmark, IROS 2018.
+* BROAD and TUM-VI: see :mod:`strapdown.formats.arrays.npz_benchmarks`. The IMU is
+  ``imu["imu"]``, the reference ``trajectories["reference"]``.
 """
 
 from __future__ import annotations
@@ -21,14 +11,14 @@ import math
 import zipfile
 from contextlib import contextmanager
 from dataclasses import replace
-from fractions import Fraction
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from strapdown.formats._guard import BoundedPath, foreign_reader
 from strapdown.formats.arrays import npz_recording
+from strapdown.formats.arrays.npz_benchmarks import BROAD, TUMVI, broad_series, tumvi_series
 from strapdown.formats.arrays.npz_recording import (
     DESCRIPTION,
     LostArrays,
@@ -38,12 +28,9 @@ from strapdown.formats.arrays.npz_recording import (
 from strapdown.formats.arrays.zip_members import by_local_headers
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport, WriteReport
-from strapdown.geometry import quaternion
-from strapdown.series import ImuSeries, Trajectory
-from strapdown.units import MICROTESLA, NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from strapdown._typing import AnyArray
@@ -51,42 +38,16 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.plan import ImportPlan
     from strapdown.formats.summary import Summary
 
-__all__ = ["broad_series", "foreign_table", "read", "sniff", "summarize", "write"]
-
-
-class _Kind(NamedTuple):
-    """Requirements of an array: its type, the array whose rows it shares, the shape of a row."""
-
-    kind: str
-    rows: str | None = None
-    tail: tuple[int, ...] = ()
-
+__all__ = ["foreign_table", "read", "sniff", "summarize", "write"]
 
 _BAD_CRC: Final = "Bad CRC-32"
 """Words of the library."""
 _ZIP: Final = b"PK\x03\x04"
 _LARGEST_ARRAY: Final = 256 * 2**20
 _TYPES: Final = {"f": np.float64, "i": np.int64, "u": np.uint8, "b": np.bool_}
-_SMALLEST_RATE, _LARGEST_RATE = 1e-2, 1e6
 _HEADERS: Final = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
-}
-_BROAD: Final = {
-    "gyr": _Kind("f", "gyr", (3,)),
-    "acc": _Kind("f", "gyr", (3,)),
-    "mag": _Kind("f", "gyr", (3,)),
-    "ref": _Kind("f", "gyr", (4,)),
-    "pos": _Kind("f", "gyr", (3,)),
-    "mov": _Kind("b", "gyr"),
-    "fs": _Kind("f"),
-}
-_TUMVI: Final = {
-    "gyr": _Kind("f", "gyr", (3,)),
-    "acc": _Kind("f", "gyr", (3,)),
-    "t_ns": _Kind("i", "gyr"),
-    "gt": _Kind("f", "gt", (7,)),
-    "gt_t_ns": _Kind("i", "gt"),
 }
 
 
@@ -133,11 +94,13 @@ def read(
         if DESCRIPTION in archive.namelist():
             return _read_ours(path, archive, salvage=salvage, only=only)
         names = {name.removesuffix(".npy") for name in archive.namelist()}
-        layout = next((known for known in (_BROAD, _TUMVI) if known.keys() <= names), None)
+        layout = next((known for known in (BROAD, TUMVI) if known.keys() <= names), None)
         if layout is None or plan is not None:
             return foreign_table(path).read(path, plan)
-        arrays = _load(path, archive, layout)
-        imu, reference = broad_series(path, arrays) if layout is _BROAD else _tumvi(path, arrays)
+        arrays = {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
+        imu, reference = (
+            broad_series(path, arrays) if layout is BROAD else tumvi_series(path, arrays)
+        )
     report = ReadReport(
         "npz",
         messages=len(imu) + len(reference),
@@ -168,13 +131,8 @@ class NpzBlocks:
 
     def __init__(self, path: Path, only: frozenset[str] | None) -> None:
         self._path, self._only = path, only
-        self._report = ReadReport("npz")
+        self.report = ReadReport("npz")
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning."""
@@ -185,7 +143,7 @@ class NpzBlocks:
                 rows += block.report.messages
                 self.progress = rows / max(rows, total)
                 yield block
-        self._report = ReadReport("npz", messages=rows)
+        self.report = ReadReport("npz", messages=rows)
 
 
 def summarize(path: Path) -> Summary | None:
@@ -276,21 +234,6 @@ def _mismatch(path: Path, error: FormatError) -> FormatError:
     return (ChecksumError if _BAD_CRC in error.message else type(error))(hint, path=path)
 
 
-def _load(path: Path, archive: zipfile.ZipFile, layout: Mapping[str, _Kind]) -> dict[str, AnyArray]:
-    """Return the arrays of a layout."""
-    return {name: _array(path, archive, name, kind.kind) for name, kind in layout.items()}
-
-
-def _check_shapes(path: Path, arrays: Mapping[str, AnyArray], layout: Mapping[str, _Kind]) -> None:
-    for name, kind in layout.items():
-        rows = () if kind.rows is None else arrays[kind.rows].shape[:1]
-        if arrays[name].shape != (*rows, *kind.tail):
-            raise FormatError(
-                f"expected array {name} of shape {(*rows, *kind.tail)}, got {arrays[name].shape}",
-                path=path,
-            )
-
-
 def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") -> AnyArray:
     """Read one array of a kind; no memory is allocated for sizes that are only declared."""
     member = archive.getinfo(f"{name}.npy")
@@ -317,47 +260,3 @@ def _array(path: Path, archive: zipfile.ZipFile, name: str, kind: str = "fiub") 
     array = np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
     with np.errstate(invalid="ignore"):  # a signalling NaN
         return array.astype(_TYPES[dtype.kind])
-
-
-def broad_series(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
-    """Return the IMU and the reference of a BROAD trial.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for error messages.
-    arrays : mapping of str to ndarray
-        ``gyr``, ``acc``, ``mag``, ``ref``, ``pos``, ``mov`` and ``fs``, as in the module's text.
-
-    Raises
-    ------
-    FormatError
-        An array has another shape, or the rate is out of range.
-    """
-    _check_shapes(path, arrays, _BROAD)
-    fs = float(arrays["fs"])
-    if not _SMALLEST_RATE <= fs <= _LARGEST_RATE:
-        raise FormatError(
-            f"expected a rate fs of {_SMALLEST_RATE:g} to {_LARGEST_RATE:g} Hz, got {fs}", path=path
-        )
-    period_ns = NS_PER_S / Fraction(fs).limit_denominator(1000)  # 285.714... is 2000/7 Hz
-    t_ns = np.rint(np.arange(len(arrays["gyr"])) * float(period_ns)).astype(np.int64)
-    imu = ImuSeries(t_ns, arrays["gyr"], arrays["acc"], magnetic_field=arrays["mag"] * MICROTESLA)
-    return imu, Trajectory(
-        t_ns,
-        quaternion.from_wxyz(arrays["ref"]),
-        position_world=arrays["pos"],
-        moving=arrays["mov"],
-        name="reference",
-    )
-
-
-def _tumvi(path: Path, arrays: Mapping[str, AnyArray]) -> tuple[ImuSeries, Trajectory]:
-    _check_shapes(path, arrays, _TUMVI)
-    gt = arrays["gt"]
-    return ImuSeries(arrays["t_ns"], arrays["gyr"], arrays["acc"]), Trajectory(
-        arrays["gt_t_ns"],
-        quaternion.from_wxyz(gt[:, 3:]),
-        position_world=gt[:, :3],
-        name="reference",
-    )

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import struct
 import zipfile
-import zlib
 from contextlib import contextmanager
 from dataclasses import MISSING, fields, replace
 from pathlib import Path
@@ -19,8 +18,9 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.errors import FormatError, ShapeError
+from strapdown.errors import FormatError, ShapeError, StrapdownError
 from strapdown.formats._aligned import aligned
+from strapdown.formats._guard import foreign_reader
 from strapdown.formats._output import replacing
 from strapdown.formats._salvage import Places
 from strapdown.formats._series_headers import (
@@ -280,19 +280,20 @@ def read_blocks(
         The archive is damaged, or an array is compressed.
     """
     try:
-        description = json.loads(archive.read(DESCRIPTION))
-        said = {
-            topic: each
-            for topic, each in description["topics"].items()
-            if only is None or topic in only
-        }
-        parts = {topic: _parts(path, archive, topic, each) for topic, each in said.items()}
-        for block in aligned(parts):
-            found = {topic: (said[topic]["holds"], block[topic]) for topic in block}
-            yield recording_of(path, "npz", found, description)
-    except (
-        ValueError, KeyError, TypeError, AttributeError, OSError, zipfile.BadZipFile, zlib.error,
-    ) as error:  # fmt: skip
+        with foreign_reader(path, "npz archive"):
+            description = json.loads(archive.read(DESCRIPTION))
+            said = {
+                topic: each
+                for topic, each in description["topics"].items()
+                if only is None or topic in only
+            }
+            parts = {topic: _parts(path, archive, topic, each) for topic, each in said.items()}
+            for block in aligned(parts):
+                found = {topic: (said[topic]["holds"], block[topic]) for topic in block}
+                yield recording_of(path, "npz", found, description)
+    except NeedsWhole:
+        raise
+    except StrapdownError as error:
         raise NeedsWhole(f"the archive is damaged: {error}", path=path) from error
 
 

@@ -11,39 +11,31 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import Counter
-from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from strapdown.errors import FormatError, ShapeError
+from strapdown.errors import FormatError
 from strapdown.formats._aligned import aligned
-from strapdown.formats._output import replacing
 from strapdown.formats._series_headers import (
     columns_of,
-    described,
-    heading,
     history_of,
     rebuild,
     recording_of,
-    topics,
     without_rows,
 )
 from strapdown.formats.arrays.parquet_groups import (
-    COUNTS,
     MAGIC,
     Groups,
     library,
     opened,
     reading,
 )
+from strapdown.formats.arrays.parquet_writer import CHECK, KEY, parquet_writer
 from strapdown.formats.block_reader import NeedsWhole
-from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport, WriteReport
 from strapdown.formats.summary import Summary, of_stamps
-from strapdown.series.columns import present
 from strapdown.series.tabular import endings
 from strapdown.series.timebase import TimeTally
 
@@ -55,24 +47,17 @@ if TYPE_CHECKING:
     from strapdown.formats._series_headers import Series
     from strapdown.formats.foreign.array_table import ArrayTable
     from strapdown.formats.foreign.plan import ImportPlan
+    from strapdown.formats.recording import Recording
 
 __all__ = [
     "ParquetBlocks",
-    "ParquetWriter",
     "blocks",
     "foreign_table",
-    "parquet_writer",
     "read",
     "sniff",
     "summarize",
     "write",
 ]
-
-_KEY: Final = b"strapdown"
-_CHECK: Final = b"strapdown.crc32"
-"""Metadata entry with the checksum of the headers; pages have checksums of their own."""
-_ROWS: Final = 2**16
-"""Most rows of a row group: what a damaged page costs."""
 
 
 def sniff(head: bytes, path: Path) -> bool:  # noqa: ARG001 (one signature for all formats)
@@ -110,7 +95,7 @@ def read(
     """
     with opened(path) as file:
         metadata = file.schema_arrow.metadata or {}
-        if _KEY not in metadata:
+        if KEY not in metadata:
             return foreign_table(path).read(path, plan)
         groups = Groups(path, file, salvage=salvage, only=only)
         try:
@@ -135,7 +120,7 @@ def blocks(
 ) -> ParquetBlocks | None:
     """Read a recording block by block, as :func:`read`; None for another table."""
     with opened(path) as file:
-        ours = _KEY in (file.schema_arrow.metadata or {})
+        ours = KEY in (file.schema_arrow.metadata or {})
     return ParquetBlocks(path, salvage=salvage, only=only) if ours else None
 
 
@@ -154,13 +139,8 @@ class ParquetBlocks:
 
     def __init__(self, path: Path, *, salvage: bool, only: frozenset[str] | None) -> None:
         self._path, self._salvage, self._only = path, salvage, only
-        self._report = ReadReport("parquet")
+        self.report = ReadReport("parquet")
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning."""
@@ -192,7 +172,7 @@ class ParquetBlocks:
             raise
         except (FormatError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise NeedsWhole(f"the file is damaged: {error}", path=self._path) from error
-        self._report = ReadReport("parquet", messages=rows)
+        self.report = ReadReport("parquet", messages=rows)
 
 
 def _parts(
@@ -217,7 +197,7 @@ def summarize(path: Path) -> Summary | None:
     """
     with opened(path) as file:
         metadata = file.schema_arrow.metadata or {}
-        if _KEY not in metadata:
+        if KEY not in metadata:
             return None
         groups = Groups(path, file, salvage=True)
         try:
@@ -267,105 +247,10 @@ def write(path: Path, recording: Recording, *, force: bool = False) -> WriteRepo
     return WriteReport("parquet", writer.messages)
 
 
-class ParquetWriter:
-    """Writer of a recording block by block; a row group holds rows of one topic."""
-
-    def __init__(self, path: Path) -> None:
-        self.messages = 0
-        self.lost: tuple[str, ...] = ()
-        self.notes: tuple[str, ...] = ()
-        self._path = path
-        self._file: Any = None
-        self._said: dict[str, dict[str, Any]] = {}
-        self._rows: Counter[str] = Counter()
-
-    def write(self, block: Recording) -> None:
-        """Append rows to each topic; the first block declares all topics and columns.
-
-        Raises
-        ------
-        ShapeError
-            A block has other topics, columns or frames than the first.
-        """
-        arrow, tables = library()
-        parts = [(topic, heading(holds, series), series) for holds, topic, series in topics(block)]
-        if self._file is None:
-            self._said = {topic: said for topic, said, _ in parts}
-            schema = _schema([series for _, _, series in parts], self._said, block.history)
-            self._file = tables.ParquetWriter(
-                self._path,
-                schema,
-                compression="zstd",
-                use_dictionary=["topic"],  # sensor values rarely repeat
-                write_page_checksum=True,
-            )
-        for topic, said, series in parts:
-            if self._said.get(topic) != said:
-                raise ShapeError(
-                    f"expected {topic} with the columns and frames of the first block, got {said}; "
-                    "write it to another file"
-                )
-            columns = {"topic": arrow.array([topic]).take(np.zeros(len(series), np.int64))}
-            for name, _, array in present(series):
-                columns |= {key: arrow.array(values) for key, values in _flat(name, array)}
-            rows = [
-                columns.get(field.name, arrow.nulls(len(series), field.type))
-                for field in self._file.schema
-            ]
-            table = arrow.Table.from_arrays(rows, schema=self._file.schema)
-            self._file.write_table(table, row_group_size=_ROWS)
-            self._rows[topic] += len(series)
-            self.messages += len(series)
-
-    def close(self) -> None:
-        """Write the footer."""
-        if self._file is None:
-            self.write(Recording())
-        self._file.add_key_value_metadata({COUNTS: json.dumps(self._rows)})
-        self._file.close()
-
-
-@contextmanager
-def parquet_writer(path: Path, *, force: bool = False) -> Iterator[ParquetWriter]:
-    """Open a file that takes a recording block by block.
-
-    Raises
-    ------
-    FileExistsError
-        The file exists, and not ``force``.
-    BackendMissingError
-        The extra ``parquet`` is not installed.
-    """
-    library()
-    with replacing(path, force=force) as partial:
-        writer = ParquetWriter(partial)
-        yield writer
-        writer.close()
-
-
-def _schema(series: list[Series], said: dict[str, dict[str, Any]], history: Sequence[str]) -> Any:  # noqa: ANN401 (foreign)
-    arrow, _ = library()
-    fields: dict[str, Any] = {"topic": arrow.string()}
-    for each in series:
-        for name, _, array in present(each):
-            for key, values in _flat(name, array[:0]):
-                fields[key] = arrow.from_numpy_dtype(values.dtype)
-    text = described(said, history).encode()
-    metadata = {_KEY: text, _CHECK: f"{zlib.crc32(text):08x}".encode()}
-    return arrow.schema(list(fields.items()), metadata=metadata)
-
-
-def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:
-    """Yield the columns of an array of rows."""
-    flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=int)))
-    for column, end in enumerate(endings(array.shape[1:])):
-        yield name + end, np.ascontiguousarray(flat[:, column])
-
-
 def _description(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     """Return the headers of the topics, and the history."""
-    text = metadata[_KEY]
-    if metadata.get(_CHECK, check := f"{zlib.crc32(text):08x}".encode()) != check:
+    text = metadata[KEY]
+    if metadata.get(CHECK, check := f"{zlib.crc32(text):08x}".encode()) != check:
         raise ValueError("the checksum of the headers of its topics does not match")
     description: dict[str, Any] = json.loads(text)
     return description

@@ -15,14 +15,14 @@ from urllib.parse import quote
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.formats._series_from_messages import can_read
-from strapdown.formats._topic_sample import ROWS, TopicSample
 from strapdown.formats.bag.chunk_index import ChunkIndex, times_of
 from strapdown.formats.bag.db3_columns import message_columns
 from strapdown.formats.bag.db3_rows import shortfall
-from strapdown.formats.bag.reader import db3_parts, is_ros1, mcap_parts
+from strapdown.formats.bag.parts import db3_parts, is_ros1, mcap_parts
 from strapdown.formats.mcap.index import add_index as add_mcap_index
 from strapdown.formats.summary import Source, Summary
+from strapdown.formats.topics.kinds import can_read
+from strapdown.formats.topics.sample import ROWS, TopicSample
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:

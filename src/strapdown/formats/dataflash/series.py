@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows, unplaced
+from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, left_out, on_nearest_rows
 from strapdown.formats.dataflash.layouts import NUMBERS
 from strapdown.geometry import BodyFrame, WorldFrame, euler
 from strapdown.series import ImuSeries, SensorIdentity, Trajectory
@@ -215,9 +215,10 @@ class Conversion:
             return
         within_ns = MAGNETOMETER_WITHIN_NS
         values, placed = on_nearest_rows(series.t_ns, part.t_ns, field, within_ns=within_ns)
-        self.skipped[part.name] -= int(placed.sum())
-        if not placed.all():
-            self.notes.append(unplaced(source, placed, within_ns))
+        count = int(placed.sum())
+        self.skipped[part.name] -= count
+        if count < len(placed):
+            self.notes.append(left_out(source, len(placed) - count, len(placed), within_ns))
         if placed.any():
             self.imu[topic] = series.replace(magnetic_field=values)
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final, NamedTuple
 import numpy as np
 
 from strapdown.errors import FormatError
-from strapdown.formats._series_from_messages import can_read
-from strapdown.formats._topic_sample import ROWS, TopicSample
 from strapdown.formats.mcap.reader import DESCRIPTION, HISTORY
 from strapdown.formats.mcap.records import (
     MAX_CHUNK,
@@ -32,6 +30,8 @@ from strapdown.formats.mcap.records import (
 )
 from strapdown.formats.mcap.scan import MESSAGE_HEAD, McapScan, summary_section
 from strapdown.formats.summary import Source, Summary
+from strapdown.formats.topics.kinds import can_read
+from strapdown.formats.topics.sample import ROWS, TopicSample
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

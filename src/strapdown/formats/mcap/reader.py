@@ -1,8 +1,8 @@
 """Reading of MCAP files: ROS messages, PX4 messages and horus messages to series.
 
-Types and joins are those of :mod:`strapdown.formats._series_from_messages`; messages of other
-types are counted. All checksums are verified. In salvage, every intact record before damage is
-read, and reading continues with the next chunk after it.
+Types and joins are those of :mod:`strapdown.formats.topics`; messages of other types are counted.
+All checksums are verified. In salvage, every intact record before damage is read, and reading
+continues with the next chunk after it.
 
 References
 ----------
@@ -13,20 +13,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._message_blocks import MessageBlocks, report_of
-from strapdown.formats._series_from_messages import Topics
 from strapdown.formats.mcap.records import MAGIC
 from strapdown.formats.mcap.scan import McapScan
-from strapdown.formats.recording import Recording
+from strapdown.formats.topics.blocks import MessageBlocks
+from strapdown.formats.topics.collector import Topics
+from strapdown.formats.topics.whole import whole_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from strapdown.formats.recording import Recording
+
 __all__ = ["DESCRIPTION", "HISTORY", "McapFeed", "blocks", "read", "read_parts", "sniff"]
 
 DESCRIPTION: Final = "strapdown/topic"
-"""Name of the metadata records that describe a topic; see _description."""
+"""Name of the metadata records that describe a topic; see topics.description."""
 HISTORY: Final = "strapdown/history"
 """Name of the metadata record with the processing of the samples, by number."""
 
@@ -75,14 +77,7 @@ def read_parts(
     feed, topics = McapFeed(files, salvage=salvage), Topics(path, salvage=salvage, only=only)
     for _ in feed.into(topics):
         pass
-    content = topics.content()
-    return Recording(
-        path,
-        report_of(feed, topics),
-        *content,
-        sensor_combined=topics.sensor_combined,
-        history=feed.history,
-    )
+    return whole_recording(feed, topics)
 
 
 def blocks(path: Path, *, salvage: bool, only: frozenset[str] | None = None) -> MessageBlocks:

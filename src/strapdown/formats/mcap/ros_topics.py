@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.formats._description import describe
 from strapdown.formats.mcap.messages import WORLD
+from strapdown.formats.topics.description import describe
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.messages._payloads import Payloads
 from strapdown.messages.cdr import Batch, encode_rows

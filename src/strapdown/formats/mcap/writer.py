@@ -36,7 +36,6 @@ from typing import TYPE_CHECKING
 
 from strapdown._version import __version__
 from strapdown.errors import ValueRangeError
-from strapdown.formats._description import sealed
 from strapdown.formats._output import replacing
 from strapdown.formats.mcap.messages import (
     channel_encoding,
@@ -47,6 +46,7 @@ from strapdown.formats.mcap.messages import (
 from strapdown.formats.mcap.reader import DESCRIPTION, HISTORY
 from strapdown.formats.mcap.ros_topics import in_turn, parts_of
 from strapdown.formats.reports import WriteReport
+from strapdown.formats.topics.description import sealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

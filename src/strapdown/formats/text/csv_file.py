@@ -135,13 +135,8 @@ class CsvBlocks:
 
     def __init__(self, path: Path, *, salvage: bool) -> None:
         self._path, self._salvage = path, salvage
-        self._report = ReadReport("csv")
+        self.report = ReadReport("csv")
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning."""
@@ -164,7 +159,7 @@ class CsvBlocks:
             rows += len(table.t_ns)
         if not rows:
             raise NeedsWhole("no row can be read", path=self._path)
-        self._report = replace(block.report, messages=rows)
+        self.report = replace(block.report, messages=rows)
 
 
 def summarize(path: Path) -> Summary:

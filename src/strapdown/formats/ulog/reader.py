@@ -145,13 +145,8 @@ class UlogBlocks:
     ) -> None:
         self._path, self._salvage, self._only = path, salvage, only
         self._block_bytes = block_bytes or BLOCK
-        self._report = ReadReport("ulog")
+        self.report = ReadReport("ulog")
         self.progress = 0.0
-
-    @property
-    def report(self) -> ReadReport:
-        """Report of the reading, complete after the last block."""
-        return self._report
 
     def __iter__(self) -> Iterator[Recording]:
         """Read the file from its beginning; a block holds the topics that have rows in it."""
@@ -180,7 +175,7 @@ class UlogBlocks:
             block = series.block({}, is_last=True)
             yield replace(block, report=ReadReport("ulog"), clock_offset_ns=clock_ns)
         read = {topic: seen.rows for topic, seen in contents.seen.items()}
-        self._report = _with_series(read_report(records, contents), read, series)
+        self.report = _with_series(read_report(records, contents), read, series)
 
     def _clocks_ahead(self) -> Iterator[int]:
         """Search the file for GNSS receivers with a valid time; yield their clock offsets [ns]."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from strapdown.formats._series_from_messages import Topics, can_read, modern, stamps_of
 from strapdown.formats.recording import Recording
 from strapdown.formats.reports import ReadReport
 from strapdown.formats.summary import Source, Summary, series_of, topic_summaries
+from strapdown.formats.topics.collector import Topics
+from strapdown.formats.topics.conversion import stamps_of
+from strapdown.formats.topics.kinds import can_read, modern
+from strapdown.formats.topics.whole import content_of
 from strapdown.series.timebase import TimeTally
 
 if TYPE_CHECKING:
@@ -65,7 +68,7 @@ class TopicSample(Topics):
 
     def summary(self, form: str, source: Source, *, lost: tuple[int, int] = (0, 0)) -> Summary:
         """Return the summary of the file; ``lost`` counts its messages and bytes."""
-        recording = Recording(self.path, ReadReport(form), *self.content())
+        recording = Recording(self.path, ReadReport(form), *content_of(self))
         counted = sum(clock.samples for clock in self._clocks.values())
         report = ReadReport(
             form,

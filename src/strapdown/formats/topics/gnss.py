@@ -1,59 +1,21 @@
-"""GNSS receivers in ROS: fixes, and the topics of their velocities."""
+"""Velocities of GNSS receivers in ROS: their topics, and the fixes that they join."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from strapdown.errors import FormatError
 from strapdown.formats._nearest_rows import on_nearest_rows
 from strapdown.messages.conversion import velocity_of_twist
-from strapdown.messages.navsat import NavSatFix
-from strapdown.messages.ros_odometry import RosOdometry
-from strapdown.messages.ros_types import (
-    NAV_SAT_FIX,
-    ODOMETRY,
-    TWIST_STAMPED,
-    TWIST_WITH_COVARIANCE_STAMPED,
-)
-from strapdown.messages.wire import in_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from strapdown.messages.cdr import Batch, Payload, Wire
+    from strapdown.messages.cdr import Batch
     from strapdown.series import GnssSeries
 
-__all__ = ["FIELDWISE", "TWISTS", "decode_each", "velocity_topics", "with_velocities"]
-
-TWISTS: Final = (TWIST_WITH_COVARIANCE_STAMPED.name, TWIST_STAMPED.name)
-"""Types of velocities, the more complete first."""
-FIELDWISE: Final[dict[str, type[NavSatFix | RosOdometry]]] = {
-    NAV_SAT_FIX.name: NavSatFix,
-    ODOMETRY.name: RosOdometry,
-}
-"""Types whose messages are read field by field."""
-
-
-def decode_each(
-    kind: str, payloads: Sequence[Payload], wire: Wire, *, lenient: bool
-) -> list[NavSatFix] | list[RosOdometry]:
-    """Decode messages of a type in ``FIELDWISE``; if lenient, leave out what cannot be read.
-
-    Raises
-    ------
-    FormatError
-        A message is damaged; the error begins with its index. Never if lenient.
-    """
-    found: list[Any] = []
-    for row, data in enumerate(payloads):
-        try:
-            found.append(FIELDWISE[kind].from_wire(data, wire))
-        except FormatError as error:
-            if not lenient:
-                raise in_payload(row, error) from None
-    return found
+__all__ = ["velocity_topics", "with_velocities"]
 
 
 def with_velocities(
