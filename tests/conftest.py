@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -37,7 +38,8 @@ os.environ["HORUS_NAMESPACE"] = f"strapdown_test_{os.getpid()}"
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data"
+FOLDER = Path(__file__).parent
+DEFAULT_DATA = FOLDER.parents[1] / "shared" / "data"
 
 
 WARM_UP = """
@@ -77,6 +79,26 @@ def pytest_sessionstart(session):
     bytecode.wait()
     if cache and not any(codes):
         cache.set("strapdown/warm", state)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the garbage collector from visiting ten thousand tests again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Run tests that share a fixture of their module in one process, which builds it once."""
+    for item in items:
+        scopes = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values()]
+        if "module" in scopes and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(FOLDER).as_posix()))
 
 
 @pytest.fixture(scope="session")
