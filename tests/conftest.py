@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from hypothesis import HealthCheck, settings
 import strapdown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # The same examples in every run, so that a commit which passed goes on passing, and few of them;
 # `pytest -m hypothesis --hypothesis-profile=whole` takes all, and `search` looks for new ones.
@@ -40,6 +41,37 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 FOLDER = Path(__file__).parent
 DEFAULT_DATA = FOLDER.parents[1] / "shared" / "data"
+
+
+LONGEST_S = 540.0  # of a test; .ci/run ends the worker after 600 s
+GRACE_S = 60.0  # for each clean-up that then hangs too
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Fail where the main thread waits after so many seconds, whatever it waits for; 0 is never."""
+
+    def fail(*_: object) -> None:
+        pytest.fail(f"not done after {seconds:g} s: what it waits for does not come")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, seconds, GRACE_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def limit_part(item):
+    """Let no part of a test hang, be it in another process that never answers."""
+    with limited(0.0 if item.get_closest_marker("long") else LONGEST_S):
+        return (yield)
+
+
+pytest_runtest_setup = pytest.hookimpl(limit_part, wrapper=True)
+pytest_runtest_call = pytest.hookimpl(limit_part, wrapper=True)
+pytest_runtest_teardown = pytest.hookimpl(limit_part, wrapper=True)
 
 
 WARM_UP = """

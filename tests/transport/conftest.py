@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from strapdown.transport import Backend
-
-PATIENCE_S = 300.0  # for a line of another process; more than any test takes
 
 
 @dataclass(frozen=True)
@@ -231,12 +228,8 @@ class Peer:
         self.process.stdin.flush()
 
     def hear(self) -> list:
-        """Wait for one line; a process that hangs is killed."""
-        hangs = threading.Timer(PATIENCE_S, self.process.kill)
-        hangs.start()
+        """Wait for one line."""
         line = self.process.stdout.readline()
-        hangs.cancel()
-        hangs.join()
         assert line, f"the other process ended with {self.process.wait(10)}"
         return json.loads(line)
 

@@ -78,7 +78,7 @@ def test_nothing_goes_through_shared_memory_while_nobody_listens_elsewhere(name)
             topic.send(Imu.new())
         time.sleep(0.25)  # and after being tended
         assert not link.active
-        assert link._service.members.number_of_publishers == 0
+        assert link._service.publishers() == 0
 
 
 def test_what_waits_in_the_queue_outlives_the_process_that_sent_it(name, peer):

@@ -47,7 +47,7 @@ def await_true(condition, seconds=20.0):
 
 def kill(child):
     os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    return os.waitpid(child, 0)[1]
 """
 
 KILLED_PUBLISHERS = """
@@ -195,10 +195,104 @@ elif sys.argv[2] == "creation":
 else:  # while it closed the topic: first its tags go, then the memory
     for path in [*root.glob("nodes/*/*.service_tag"), *memory()]:
         path.unlink()
+from strapdown.transport.links.ipc import find_type
+find_type(Ipc(), "imu", 0.0)
 start = time.monotonic()
 with Topic(Imu, name="imu", backend="ipc") as topic:
     say(topic.send(imu(1)), time.monotonic() - start)
 say(len(memory()))
+"""
+
+CLOSED = """
+topic = Topic(Imu, name="imu", backend="ipc")
+link = topic._ring.link
+topic.close()
+say(link.publishers(), link.subscribers(), files())
+"""
+
+MANY = """
+start_read, start_write = os.pipe()
+children = []
+for number in range(64):
+    child = os.fork()
+    if child == 0:
+        os.close(start_write)
+        os.read(start_read, 1)
+        for _ in range(4):
+            with Topic(Imu, name=f"imu/{number}", backend="ipc"):
+                time.sleep(0.2 * random.random())
+        os._exit(0)
+    children.append(child)
+os.close(start_write)
+say([os.waitpid(child, 0)[1] for child in children])
+"""
+
+FORKED_WHILE_LOOKING = """
+from strapdown.transport.links.ipc import find_type
+
+def look():
+    while True:
+        find_type(Ipc(), "imu", 0.0)
+
+threading.Thread(target=look, daemon=True).start()
+time.sleep(0.2)
+ends = []
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        find_type(Ipc(), "imu", 0.0)
+        os._exit(0)
+    ends.append(os.waitpid(child, 0)[1])
+say(ends)
+"""
+
+LONG_LIVING = """
+def churn(seed):
+    random.seed(seed)
+    while True:
+        name = random.choice(["forth", "back", "other"])
+        with Topic(Imu, name=name, backend="ipc") as topic:
+            if name == "other":
+                topic.send(imu(0))
+            topic.recv(0.02 * random.random())
+
+def topics():
+    return [Topic(Imu, name=name, backend="ipc") for name in ("forth", "back")]
+
+nursery = os.fork()
+if nursery == 0:
+    children, ends = [], set()
+    for seed in range(int(sys.argv[2])):
+        child = os.fork()
+        if child == 0:
+            churn(seed)
+        children.append(child)
+        if len(children) == 4:
+            time.sleep(0.1 * random.random())
+            ends.add(kill(children.pop(random.randrange(4))))
+    ends.update(map(kill, children))
+    os._exit(ends != {signal.SIGKILL})
+
+echo = os.fork()
+if echo == 0:
+    forth, back = topics()
+    while (message := forth.recv(20.0)) is not None:
+        back.send(message)
+    os._exit(1)
+
+forth, back = topics()
+number, longest, ended = 0, 0.0, (0, 0)
+while not ended[0]:
+    sent = time.monotonic()
+    forth.send(imu(number))
+    assert back.recv(20.0).timestamp_ns == number
+    longest = max(longest, time.monotonic() - sent)
+    ended = os.waitpid(nursery, os.WNOHANG)
+    number += 1
+    time.sleep(0.001)
+kill(echo)
+say(ended[1], number, longest)
 """
 
 STOPPED = """
@@ -347,6 +441,28 @@ def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root
     other = peer(ROOTED + STOPPED, root)
     assert re.search("expected other processes to open and close topics within", *other.hear())
     assert other.hear() == [True]
+
+
+def test_a_closed_topic_has_left_before_others_may_open_it(peer, root):
+    """Whatever refers to its services is gone with the link, though that may live on."""
+    assert peer(ROOTED + CLOSED, root).hear() == [0, 0, []]
+
+
+@pytest.mark.slow
+def test_as_many_processes_as_a_topic_takes_open_topics_of_their_own_at_once(peer, root):
+    assert peer(ROOTED + MANY, root).hear() == [[0] * 64]
+
+
+def test_a_process_forks_while_a_thread_looks_for_a_topic(peer, root):
+    assert peer(ROOTED + FORKED_WHILE_LOOKING, root).hear() == [[0] * 20]
+
+
+@pytest.mark.slow
+def test_processes_that_are_killed_never_part_those_that_live_on(peer, root):
+    code, messages, longest_s = peer(ROOTED + LONG_LIVING, root, 5 * KILLS).hear()
+    assert code == 0
+    assert messages > KILLS
+    assert longest_s < 5.0
 
 
 def test_a_dead_process_does_not_keep_a_name_for_its_type(peer, root):

@@ -64,7 +64,7 @@ class IpcLink(Link):
         self.subscribers()
 
     def publishers(self) -> int:
-        return int(self._service.members.number_of_publishers) - self._sender.ports
+        return self._service.publishers() - self._sender.ports
 
     def subscribers(self) -> int:
         others = self._sender.others()
@@ -87,12 +87,6 @@ def _leave_to_parent() -> None:
     for link in list(_LINKS):
         _node.keep_for_ever(link)  # to destroy it would destroy the parent's
     _LINKS.clear()
-    _node.abandon()
-    _node.LOCK.release()
 
 
-os.register_at_fork(
-    before=_node.LOCK.acquire,
-    after_in_parent=_node.LOCK.release,
-    after_in_child=_leave_to_parent,
-)
+os.register_at_fork(after_in_child=_leave_to_parent)

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
-    "LOCK",
     "BusyError",
-    "abandon",
     "alone",
     "clean",
     "clean_at_once",
@@ -41,16 +39,16 @@ __all__ = [
     "service_name",
 ]
 
-LOCK: Final = threading.RLock()
-"""Held while participants are created, removed or looked for; a fork waits for it."""
+_LOCK: Final = threading.RLock()
+"""Held by the thread that is alone, or is about to be; a fork waits for it."""
 ROOT = Path(f"/tmp/strapdown-{os.getuid()}")  # noqa: S108 (its owner is checked)
 """The same for all processes of this user; in shared memory, files are named after it."""
 CLEANING_S = 1.0
-PATIENCE_S = 5.0  # for other processes that are just creating or removing
+PATIENCE_S = 10.0  # for other processes that are just creating or removing
 LONGEST_NAME = 240  # iceoryx2 takes 255 bytes
 
 _node: Any = None
-_locked: int | None = None  # descriptor of ROOT while this process has it alone
+_is_alone = False  # whether this process has the lock of ROOT
 _topics = 0
 _cleaned_s = 0.0
 
@@ -84,7 +82,7 @@ def config() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
 
 @contextmanager
 def alone(patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Create or remove while no other process of this user does.
+    """Create, look for or remove while no other process of this user does.
 
     The lock ends with its process, so whatever is unfinished under it was left by a killed one.
     iceoryx2 would wait for it, as root for ever, so it is removed first.
@@ -96,41 +94,49 @@ def alone(patience_s: float = PATIENCE_S) -> Iterator[None]:
     TransportError
         There can be no directory.
     """
-    global _locked  # noqa: PLW0603 (as in join)
-    with LOCK:
-        if _locked is not None:  # by a caller in this thread
+    global _is_alone  # noqa: PLW0603 (as in join)
+    with _LOCK:
+        if _is_alone:  # by a caller in this thread
             yield
             return
-        _locked = _lock_directory(patience_s)
-        try:
-            if unfinished(ROOT):
-                remove_unfinished(ROOT, config())
-            yield
-        finally:
-            os.close(_locked)
-            _locked = None
+        with _directory() as directory:
+            _lock(directory, patience_s)
+            _is_alone = True
+            try:
+                if unfinished(ROOT):
+                    remove_unfinished(ROOT, config())
+                yield
+            finally:
+                _is_alone = False
 
 
-def _lock_directory(patience_s: float) -> int:
+@contextmanager
+def _directory() -> Iterator[int]:
     try:
         ROOT.mkdir(mode=0o700, exist_ok=True)
         directory = os.open(ROOT, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
         raise TransportError(f"iceoryx2 cannot start ({error}): is {ROOT} writable?") from error
+    try:
+        yield directory
+    finally:
+        os.close(directory)  # and with it ends the lock
+
+
+def _lock(directory: int, patience_s: float) -> None:
     end_s = time.monotonic() + patience_s
     while True:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > end_s:
-                os.close(directory)
                 raise BusyError(
                     f"{ROOT}: expected other processes to open and close topics within "
                     f"{patience_s:g} s, one of them still does; end it if it is stopped"
                 ) from None
             time.sleep(0.001)
         else:
-            return directory
+            return
 
 
 def join() -> Any:  # noqa: ANN401 (iceoryx2 has no types)
@@ -162,7 +168,7 @@ def _create(settings: Any) -> Any:  # noqa: ANN401 (as join)
 def leave() -> None:
     """Take back one :func:`join`."""
     global _node, _topics  # noqa: PLW0603 (as in join)
-    with LOCK:
+    with _LOCK:
         _topics -= 1
         if _topics == 0:
             _node = None
@@ -193,13 +199,6 @@ def clean_at_once() -> None:
         _clean()
 
 
-def abandon() -> None:
-    """Forget a node that belongs to the parent process."""
-    global _node, _topics
-    keep_for_ever(_node)
-    _node, _topics = None, 0
-
-
 def keep_for_ever(*things: object) -> None:
     """Keep objects for ever: to destroy them in a forked child would destroy the parent's."""
     for thing in things:
@@ -214,8 +213,14 @@ def service_name(topic: str) -> Any:  # noqa: ANN401 (iceoryx2 has no types)
 
 
 def description(name: str) -> dict[str, str] | None:
-    """Return the attributes that a topic was created with; None if nobody uses it."""
-    with LOCK:
+    """Return the attributes that a topic was created with; None if nobody uses it.
+
+    Raises
+    ------
+    TransportError
+        As :func:`alone`.
+    """
+    with alone():
         try:
             details = iox.Service.details(
                 service_name(name),
@@ -223,8 +228,23 @@ def description(name: str) -> dict[str, str] | None:
                 iox.MessagingPattern.PublishSubscribe,
                 iox.ServiceType.Ipc,
             )
-        except iox.ServiceDetailsError:  # it is just being created or removed
+        except iox.ServiceDetailsError:  # it was not finished
             return None
     if details is None:
         return None
     return {item.key.to_string(): item.value.to_string() for item in details.attributes().values}
+
+
+def _leave_to_parent() -> None:
+    """Forget the node of the parent in a forked child."""
+    global _node, _topics
+    keep_for_ever(_node)
+    _node, _topics = None, 0
+    _LOCK.release()
+
+
+os.register_at_fork(
+    before=_LOCK.acquire,
+    after_in_parent=_LOCK.release,
+    after_in_child=_leave_to_parent,
+)

@@ -100,7 +100,7 @@ class Receiver:
         with self._sink.intake:
             if self._port is None:
                 return
-            alone = self._service.members.number_of_publishers == 0
+            alone = self._service.publishers() == 0
             if not self._port.has_samples() and alone:
                 self._peers.clear()
 

@@ -32,7 +32,6 @@ class Sender:
 
     def __init__(self, service: Service, sink: Sink, receiver: Receiver, bell: Bell) -> None:
         self._service, self._sink, self._receiver, self._bell = service, sink, receiver, bell
-        self._members = service.members
         self._size = service.channel.form.size
         self._is_reliable = service.channel.reliable
         self._lock = threading.Lock() if self._is_reliable else sink.outgoing
@@ -55,7 +54,7 @@ class Sender:
 
     def others(self) -> int:
         """Count the subscribers elsewhere."""
-        return int(self._members.number_of_subscribers) - self._receiver.ports
+        return self._service.subscribers() - self._receiver.ports
 
     def send(self, message: Arrival) -> None:
         """Send to the other processes, if any listens; needs the lock."""
@@ -140,7 +139,7 @@ class Sender:
         """Send again until every subscriber has had room; those that have it leave it out."""
         payload, seq, _, sent_ns, _ = message
         pause_s = PAUSE_S
-        while reached < self._members.number_of_subscribers and not self._is_closing:
+        while reached < self._service.subscribers() and not self._is_closing:
             self._receiver.make_room()
             time.sleep(pause_s)
             pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)

@@ -63,6 +63,9 @@ class Service:
         Others use it differently, or it cannot be opened.
     """
 
+    _messages: Any = None  # the two of iceoryx2, while they are open
+    _events: Any = None
+
     def __init__(self, channel: Channel) -> None:
         self.channel = channel
         self._attributes = {
@@ -70,17 +73,12 @@ class Service:
             "bytes": str(channel.form.size or "any"),
             "reliability": "reliable" if channel.reliable else "sensor",
         }
-        self._node = _node.join()
+        self._node: Any = _node.join()
         try:
-            self._messages = self._patiently(self._open_messages)
-            self._events = self._patiently(self._open_events)
+            self._patiently(self._open)
         except BaseException:
-            _node.leave()
+            self.close()
             raise
-        self.members = self._messages.dynamic_config
-        """Counts the ports for messages: ``number_of_publishers``, ``number_of_subscribers``."""
-        self.hearers = self._events.dynamic_config
-        """Counts the ports for events: ``number_of_listeners``."""
         self.buffer: int = self._messages.static_config.subscriber_max_buffer_size
         """Messages that wait for a subscriber at most, and that a late one gets at most."""
 
@@ -105,15 +103,28 @@ class Service:
         """Make a port to wait at."""
         return self._patiently(self._events.listener_builder().create)
 
+    def publishers(self) -> int:
+        """Count the ports to send, of all processes."""
+        messages = self._messages  # another thread may close
+        return 0 if messages is None else messages.dynamic_config.number_of_publishers
+
+    def subscribers(self) -> int:
+        """Count the ports to receive, of all processes."""
+        messages = self._messages
+        return 0 if messages is None else messages.dynamic_config.number_of_subscribers
+
     def close(self) -> None:
         """Leave; the ports should be gone."""
         with ExitStack() as stack:
             with suppress(_node.BusyError):  # to leave never fails
                 stack.enter_context(_node.alone())
-            del self._messages, self._events, self._node, self.members, self.hearers
+            self._messages = self._events = self._node = None  # all that refers to them
             _node.leave()
 
     @_node.alone()
+    def _open(self) -> None:
+        self._messages, self._events = self._open_messages(), self._open_events()
+
     def _open_messages(self) -> Any:  # noqa: ANN401 (as publisher)
         """Open the service, or create it with the capacity of this process."""
         channel = self.channel
@@ -130,15 +141,14 @@ class Service:
         try:
             return builder().open_with_attributes(required)
         except iox.PublishSubscribeOpenError as error:
-            self._check_use()
             if str(error) != "DoesNotExist":
+                self._check_use()
                 raise
         new = builder().max_publishers(MAX_PUBLISHERS).max_subscribers(MAX_SUBSCRIBERS)
         new = new.max_nodes(MAX_PROCESSES)
         new = new.subscriber_max_buffer_size(channel.capacity).history_size(channel.capacity)
         return new.create_with_attributes(defined)
 
-    @_node.alone()
     def _open_events(self) -> Any:  # noqa: ANN401 (as publisher)
         events = self._node.service_builder(_node.service_name(self.channel.name)).event()
         events = events.max_nodes(MAX_PROCESSES).max_listeners(MAX_SUBSCRIBERS)
