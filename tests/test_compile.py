@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import math
+import signal
+import time
 from typing import NamedTuple
 
 import numpy as np
 import pytest
+from llvmlite.binding import ExecutionEngine
 
 from strapdown._kernels import compilation
 from strapdown._kernels import kernel as _kernel
@@ -111,3 +114,34 @@ def test_a_kernel_that_could_not_run_without_the_compiler_is_refused():
     gamma = made("def f(x):\n    return math.gamma(x)", math=math)
     with pytest.raises(RuntimeError, match="f needs numba_gamma, which only the compiler has"):
         compilation.compiled(gamma)(0.5)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_within_the_compiler_is_not_lost(monkeypatch, tmp_path, number):
+    """A callback of LLVM prints an exception and goes on: Ctrl-C would end nothing."""
+
+    class EndedError(Exception):
+        pass
+
+    def end(*_):
+        raise EndedError
+
+    def found(engine, module):
+        monkeypatch.setattr(ExecutionEngine, "_find_module_ptr", as_it_is)
+        signal.raise_signal(number)
+        return as_it_is(engine, module)
+
+    def compile_and_wait():
+        compiled(made("def f(n):\n    return n + n"))(1)
+        time.sleep(5.0)
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    as_it_is = ExecutionEngine._find_module_ptr
+    monkeypatch.setattr(ExecutionEngine, "_find_module_ptr", found)
+    before = signal.signal(number, end)
+    try:
+        with pytest.raises(EndedError):
+            compile_and_wait()
+        assert signal.getsignal(number) is end
+    finally:
+        signal.signal(number, before)

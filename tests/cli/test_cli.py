@@ -293,11 +293,27 @@ def test_the_orientation_that_a_sensor_reports_is_a_track_and_stays_its_own(brie
     assert judged["orientation_error"]["total_deg"] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_convert_never_replaces_its_own_input(brief_dir):
-    before = (brief_dir / "demo.mcap").read_bytes()
-    same = brief_dir / "demo.mcap"
-    assert run("convert", same, same, "--force", "--topic", "attitude").exit_code == 2
-    assert same.read_bytes() == before
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("convert", "SAME", "SAME", "--topic", "imu"),
+        ("fuse", "SAME", "--output", "SAME"),
+        ("odometry", "SAME", "--output", "SAME"),
+        ("navigate", "SAME", "--output", "SAME"),
+        ("detect", "SAME", "--output", "SAME"),
+        ("joint", "SAME", "other.csv", "--kind", "ball", "--output", "SAME"),
+        ("sim", "--motion", "SAME", "--sensor", "ADIS16470", "--no-picture", "--output", "SAME"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_no_verb_replaces_its_own_input(brief_dir, tmp_path, arguments):
+    same = tmp_path / "imu.csv"
+    series = strapdown.open(brief_dir / "demo.mcap").imu_series("imu/data")
+    strapdown.write(same, series)
+    before = same.read_bytes()
+    done = run(*(same if each == "SAME" else each for each in arguments), "--force")
+    assert (done.exit_code, same.read_bytes()) == (2, before), done.output
+    assert "is the input" in done.output
 
 
 def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(brief_dir, tmp_path):

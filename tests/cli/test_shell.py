@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from typer.testing import CliRunner
 
@@ -60,3 +63,18 @@ def test_a_wrong_name_is_answered_with_the_nearest(line, code, answer):
     done = runner.invoke(app, line.split(), terminal_width=200)
     assert done.exit_code == code
     assert answer in done.stderr
+
+
+def test_an_interrupt_while_the_command_loads_is_one_line():
+    script = (
+        "import sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        "from strapdown.cli import main\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "strapdown: interrupted\n")

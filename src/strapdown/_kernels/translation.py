@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from functools import cache
+from threading import Timer, current_thread, main_thread
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 from warnings import catch_warnings, simplefilter
@@ -15,13 +18,16 @@ from strapdown._kernels.kernel import kernels_used
 from strapdown._kernels.object_code import ENTRY, ObjectCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from types import FrameType
 
     from strapdown._kernels.object_code import Description
 
 __all__ = ["translated"]
 
 _OF_THE_COMPILER: Final = ("numba_", "NRT_", "Py")  # functions that only the compiler has
+_AGAIN_S: Final = 0.05
+"""Time until a signal that arrived within LLVM is repeated [s]."""
 
 
 def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
@@ -33,7 +39,7 @@ def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
         It needs a function that only the compiler has.
     """
     dispatcher, signature = _jit(kernel), tuple(map(numba.typeof, arguments))
-    with catch_warnings():
+    with catch_warnings(), _interruptible():
         simplefilter("ignore")  # a record may be passed as its base: experimental, and tested
         dispatcher.compile(signature)
     compiled = dispatcher.overloads[signature]
@@ -48,6 +54,41 @@ def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
     module.link_in(llvm.parse_assembly(_entry(target, slots)))
     code = compiled.library.codegen._tm.emit_object(module)  # noqa: SLF001 (as above)
     return ObjectCode(code, slots, _description(compiled.signature.return_type))
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Repeat a signal that arrives within LLVM, whose callbacks lose the exception of its handler.
+
+    Ctrl-C would print a traceback and end nothing.
+    """
+    is_main = current_thread() is main_thread()  # no other thread handles signals
+    signals = (signal.SIGINT, signal.SIGTERM) if is_main else ()
+    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
+        each: handler for each in signals if callable(handler := signal.getsignal(each))
+    }
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        if _is_in_llvm(frame):
+            Timer(_AGAIN_S, signal.raise_signal, [number]).start()
+        else:
+            handlers[number](number, frame)
+
+    try:
+        for each in handlers:
+            signal.signal(each, handle)
+        yield
+    finally:
+        for each, handler in handlers.items():
+            signal.signal(each, handler)
+
+
+def _is_in_llvm(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").startswith("llvmlite."):
+            return True
+        frame = frame.f_back
+    return False
 
 
 @cache

@@ -13,12 +13,13 @@ import typer
 import strapdown.formats as files
 from strapdown._words import printable
 from strapdown.cli._outcome import is_watched
+from strapdown.cli._streams import as_file
 from strapdown.errors import FormatError
 from strapdown.formats._coverage import LEAST_FUSED, refuse_uncovered, share_of
 from strapdown.formats._output import check_ending, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from strapdown.formats import ReadReport, Recording
     from strapdown.series import ImuSeries, Trajectory
@@ -41,6 +42,7 @@ __all__ = [
     "notes_on",
     "progress_bar",
     "read_losses",
+    "refuse_input",
     "require_clock",
     "taken",
     "working",
@@ -93,10 +95,22 @@ def require_clock(clock: Since | None, source: Path, *, known: bool) -> None:
         )
 
 
+def refuse_input(target: Path, sources: Iterable[Path]) -> None:
+    """Raise where a file to write is one that is read, which not even ``--force`` replaces."""
+    files_read = [as_file(each) for each in sources] if target.exists() else []
+    if any(each.exists() and target.samefile(each) for each in files_read):
+        raise typer.BadParameter(f"{target} is the input; write to another file")
+
+
 def check_targets(
-    output: Path | None, picture: Path | None, *, force: bool, recording: bool = True
+    output: Path | None,
+    picture: Path | None,
+    *,
+    force: bool,
+    recording: bool = True,
+    sources: Sequence[Path] = (),
 ) -> None:
-    """Check output paths before a long run: endings, existing files, folders."""
+    """Check output paths before a long run: endings, existing files, inputs, folders."""
     from strapdown.plots._axes import PICTURES  # noqa: PLC0415 (only verbs that draw need it)
 
     if output is not None and recording:
@@ -106,6 +120,7 @@ def check_targets(
     for path in (output, picture):
         if path is not None:
             refuse(path, force=force)
+            refuse_input(path, sources)
             if not path.parent.is_dir():
                 raise FormatError(
                     "expected a folder that exists; create it first", path=path.parent

@@ -59,7 +59,7 @@ def pair(
     ValueRangeError, ShapeError
         As :func:`strapdown.calibration.align_pair`.
     """
-    check_targets(output, picture, force=force, recording=False)
+    check_targets(output, picture, force=force, recording=False, sources=[first, second])
     if output is not None:
         check_ending(output, ENDINGS)
     with working("reading"):

@@ -186,7 +186,7 @@ def calibrate(
     )
     if kind is not None and kind not in KINDS:
         raise UnknownNameError("kind of calibration", kind, KINDS)
-    check_targets(output, picture, force=force, recording=False)
+    check_targets(output, picture, force=force, recording=False, sources=[source])
     options = Options(
         gravity=gravity,
         latitude=None if latitude is None else latitude * RAD_PER_DEG,

@@ -22,6 +22,7 @@ from strapdown.cli._common import (
     Topic,
     counts_from_1970,
     read_losses,
+    refuse_input,
     require_clock,
 )
 from strapdown.cli._in_blocks import from_blocks
@@ -197,8 +198,7 @@ def convert(
     shape = Reshaping(decimate, resample, parse_frames(frame), frame_id)
     source = sources[0]
     with _written(target, form) as file, merging(sources[1:]):
-        if file.exists() and any(file.samefile(as_file(each)) for each in sources):
-            raise typer.BadParameter(f"{target} is the input; write to another file")
+        refuse_input(file, sources)
         shape.check_target(file)
         if increments and shape.changes_rate:
             raise typer.BadParameter(

@@ -78,7 +78,7 @@ def detect(
     if not names:
         raise typer.BadParameter("expected at least one kind", param_hint="'--kind'")
     detectors = {name: detector(name) for name in names}
-    check_targets(output, picture, force=force, recording=False)
+    check_targets(output, picture, force=force, recording=False, sources=[source])
 
     def in_blocks(blocks: ImuBlocks) -> _Found:
         found, start_ns = _run(detectors, blocks)

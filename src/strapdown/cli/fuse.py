@@ -213,7 +213,7 @@ def fuse(
         )
     if compare_all:
         _alone("--compare", output=output, smooth=smooth, set=settings or None, params=params)
-    check_targets(output, picture, force=force)
+    check_targets(output, picture, force=force, sources=[source])
     chosen = _chosen({"filter_name": filter_name, "smooth": smooth})
     estimator = configured(chosen, params, settings)
     run = LongRun(source, estimator, filter_name, output, declined, no_mag, align, anyway, force)

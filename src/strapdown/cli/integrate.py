@@ -17,12 +17,12 @@ from strapdown.cli._common import (
     Topic,
     counts_from_1970,
     read_losses,
+    refuse_input,
     require_clock,
     working,
 )
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import open_imu
-from strapdown.cli._streams import as_file
 from strapdown.errors import FormatError
 from strapdown.formats import Recording
 from strapdown.formats._coverage import LEAST_COVERAGE
@@ -152,8 +152,7 @@ def integrate(
 
 def _check_target(source: Path, target: Path) -> None:
     """Raise for the input as a target, and for an ending of another kind of file."""
-    if target.exists() and target.samefile(as_file(source)):
-        raise typer.BadParameter(f"{target} is the input; write to another file")
+    refuse_input(target, [source])
     check_ending(target, ENDINGS)
 
 

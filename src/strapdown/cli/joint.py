@@ -102,7 +102,7 @@ def joint(
             "expected --topic and --second-topic for two sensors of one file",
             param_hint="'--second-topic'",
         )
-    check_targets(output, picture, force=force, recording=False)
+    check_targets(output, picture, force=force, recording=False, sources=[first, second])
     if output is not None:
         check_ending(output, (".csv",))
     view: list[Any] = []

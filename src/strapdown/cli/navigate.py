@@ -112,7 +112,7 @@ def navigate(
 
     strapdown navigate drive.bag --latency 0.11 --set accel_noise=0.02 --json
     """
-    check_targets(output, picture, force=force)
+    check_targets(output, picture, force=force, sources=[source])
     navigator = configured(_chosen({}), params, settings)
     with working(f"reading {source}"):
         recording = open_imu(source, topic, aiding)

@@ -90,7 +90,7 @@ def odometry(
     """
     if smooth and not foot:
         raise typer.BadParameter("expected --foot with --smooth", param_hint="'--smooth'")
-    check_targets(output, picture, force=force)
+    check_targets(output, picture, force=force, sources=[source])
     navigator = configured(_chosen({"foot": foot}), params, settings)
     with working(f"reading {source}"):
         recording = open_imu(source, topic)

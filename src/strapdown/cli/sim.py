@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from strapdown import messages, plots, simulation
-from strapdown.cli._common import Force, progress_bar, working
+from strapdown.cli._common import Force, progress_bar, refuse_input, working
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.errors import ValueRangeError
@@ -145,6 +145,7 @@ def sim(
     for place, endings in places.items():  # before a world is loaded, which may take long
         check_ending(place, endings)
         refuse(place, force=force)
+        refuse_input(place, [Path(motion)])
     with working(f"preparing {motion}"), warnings.catch_warnings(record=True) as caught:
         for kind in (SpecWarning, WhiteNoiseWarning, SplineWarning):
             warnings.simplefilter("always", kind)
