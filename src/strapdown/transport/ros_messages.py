@@ -33,6 +33,7 @@ from strapdown.messages.ros_types import FLUID_PRESSURE, IMU, NAV_SAT_FIX, POSE_
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from strapdown.messages._serial import RosMessage
     from strapdown.messages.cdr import Payload
     from strapdown.messages.ros_types import RosType
     from strapdown.messages.uorb import UorbMessage
@@ -199,7 +200,7 @@ def _read_ros_imu(data: Payload, wire: Wire) -> bytes:
         raise FormatError(str(error)) from error
 
 
-def _framed_form(ros: RosType, kind: type[NavSatFix | FluidPressure]) -> RosForm:
+def _framed_form(ros: RosType, kind: type[RosMessage]) -> RosForm:
     def write(payload: Payload, frame_id: str, wire: Wire, seq: int) -> bytes:
         message = kind.from_cdr(payload)
         return replace(message, frame_id=message.frame_id or frame_id).to_wire(wire, seq=seq)

@@ -37,7 +37,9 @@ from strapdown.units import NS_PER_US
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from strapdown.messages._serial import RosMessage
     from strapdown.messages.cdr import Payload
+    from strapdown.messages.ros_types import RosType
 
 __all__ = [
     "WORLD",
@@ -164,7 +166,7 @@ def _own_stamp(message: Any) -> int:  # noqa: ANN401 (a message with or without 
     return int(getattr(message, "timestamp_ns", 0))
 
 
-def _header_stamp(message: RosImu | NavSatFix | FluidPressure) -> int:
+def _header_stamp(message: RosImu | RosMessage) -> int:
     return message.header_stamp_ns
 
 
@@ -184,6 +186,10 @@ def _records() -> list[type[Record]]:
     ]
 
 
+def _framed(kind: type[RosMessage], ros: RosType) -> McapForm:
+    return McapForm(kind, ros.name, kind.to_cdr, kind.from_cdr, _header_stamp)
+
+
 def _px4(kind: type[UorbMessage], schema: str) -> McapForm:
     sampled = "timestamp_sample" in (kind.dtype.names or ())
     stamp_us = attrgetter("timestamp_sample" if sampled else "timestamp")
@@ -198,14 +204,8 @@ def _px4(kind: type[UorbMessage], schema: str) -> McapForm:
 
 _FORMS: Final = (
     McapForm(RosImu, IMU.name, RosImu.to_cdr, RosImu.from_cdr, _header_stamp),
-    McapForm(NavSatFix, NAV_SAT_FIX.name, NavSatFix.to_cdr, NavSatFix.from_cdr, _header_stamp),
-    McapForm(
-        FluidPressure,
-        FLUID_PRESSURE.name,
-        FluidPressure.to_cdr,
-        FluidPressure.from_cdr,
-        _header_stamp,
-    ),
+    _framed(NavSatFix, NAV_SAT_FIX),
+    _framed(FluidPressure, FLUID_PRESSURE),
     McapForm(Pose3D, POSE_STAMPED.name, _pose_to_cdr, _pose_from_cdr, _own_stamp),
     *(_raw(kind) for kind in _records()),
     *(_px4(ros.uorb, ros.name) for ros in ROS_TYPES.values() if ros.uorb is not None),
