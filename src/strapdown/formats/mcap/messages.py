@@ -7,6 +7,7 @@ type                     schema                              message encoding
 ``RosImu``               ``sensor_msgs/msg/Imu``             ``cdr``
 ``NavSatFix``            ``sensor_msgs/msg/NavSatFix``       ``cdr``
 ``FluidPressure``        ``sensor_msgs/msg/FluidPressure``   ``cdr``
+``MagneticField``        ``sensor_msgs/msg/MagneticField``   ``cdr``
 ``Pose3D``               ``geometry_msgs/msg/PoseStamped``   ``cdr``, frame ``map``
 those of PX4             ``px4_msgs/msg/NAME``               ``cdr``
 ``Odometry`` and others  ``horus/NAME``                      ``x-horus-name``, its bytes
@@ -26,11 +27,19 @@ from strapdown.messages import cdr
 from strapdown.messages._record import Record
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.fluid_pressure import FluidPressure
+from strapdown.messages.magnetic_field import MagneticField
 from strapdown.messages.navsat import NavSatFix
 from strapdown.messages.pose import Pose3D
 from strapdown.messages.px4_versions import decode_samples
 from strapdown.messages.ros import RosImu
-from strapdown.messages.ros_types import FLUID_PRESSURE, IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
+from strapdown.messages.ros_types import (
+    FLUID_PRESSURE,
+    IMU,
+    MAGNETIC_FIELD,
+    NAV_SAT_FIX,
+    POSE_STAMPED,
+    ROS_TYPES,
+)
 from strapdown.messages.uorb import UorbMessage
 from strapdown.units import NS_PER_US
 
@@ -206,6 +215,7 @@ _FORMS: Final = (
     McapForm(RosImu, IMU.name, RosImu.to_cdr, RosImu.from_cdr, _header_stamp),
     _framed(NavSatFix, NAV_SAT_FIX),
     _framed(FluidPressure, FLUID_PRESSURE),
+    _framed(MagneticField, MAGNETIC_FIELD),
     McapForm(Pose3D, POSE_STAMPED.name, _pose_to_cdr, _pose_from_cdr, _own_stamp),
     *(_raw(kind) for kind in _records()),
     *(_px4(ros.uorb, ros.name) for ros in ROS_TYPES.values() if ros.uorb is not None),
