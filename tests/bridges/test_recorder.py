@@ -21,6 +21,7 @@ from strapdown.formats.playback import MessageFile
 from strapdown.messages import (
     FluidPressure,
     Imu,
+    MagneticField,
     NavSatFix,
     Odometry,
     Pose2D,
@@ -93,6 +94,7 @@ def messages() -> list[object]:
         ros,
         fix,
         FluidPressure(1_000_000_000, "baro", 95_000.0),
+        MagneticField(1_000_000_000, "imu_link", (2e-5, 0.0, -4e-5)),
         odometry,
         Pose3D(*rng.normal(size=7), timestamp_ns=1_000_000_000),
         Pose2D(1.0, 2.0, 0.5),

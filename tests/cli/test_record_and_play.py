@@ -29,7 +29,7 @@ from strapdown.cli._live import parse_bytes, parse_split
 from strapdown.errors import TransportError
 from strapdown.formats.playback import MessageFile
 from strapdown.messages import Imu, Pose3D, RosImu
-from strapdown.series import ImuSeries
+from strapdown.series import ImuSeries, Trajectory
 from strapdown.transport import Topic, address
 from strapdown.transport.backends import Ros2
 
@@ -349,11 +349,33 @@ def test_playing_says_what_it_left_out(tmp_path):
     path = tmp_path / "run.bag"
     t_ns = 10**18 + np.arange(20) * 10 * MS
     ones = np.ones((20, 3))
-    files.write(path, ImuSeries(t_ns, ones, ones, magnetic_field=ones * 1e-5))
+    upright = np.tile([0.0, 0.0, 0.0, 1.0], (20, 1))
+    files.write(path, Trajectory(t_ns, upright, position_world=ones, velocity_world=ones))
     done = runner.invoke(app, ["play", str(path), "--to", "local:{topic}", "--rate", "inf"])
     assert done.exit_code == 0, done.stderr
     assert "played" in done.stdout
-    assert "left out 20 messages on imu/mag: no topic carries their type" in done.stdout
+    assert "left out 20 messages on pose/velocity: no topic carries their type" in done.stdout
+
+
+@pytest.mark.parametrize("suffix", [".mcap", ".bag"])
+def test_a_magnetometer_is_played_recorded_and_joins_its_imu_again(tmp_path, start, name, suffix):
+    t_ns = 10**18 + np.arange(40) * 10 * MS
+    numbers = np.arange(120.0).reshape(40, 3)
+    field = np.full((40, 3), np.nan)
+    field[::2] = 1e-6 * numbers[::2]
+    files.write(tmp_path / f"a{suffix}", ImuSeries(t_ns, numbers, numbers, magnetic_field=field))
+    again = tmp_path / "again.mcap"
+    topics = [f"ipc:{name}/imu/{last}" for last in ("data", "mag")]
+    recording = start("record", *topics, "-o", again, "--count", 60, "--min-free", "0B")
+    wait_for(recording, "waiting")
+    arguments = ["play", str(tmp_path / f"a{suffix}"), "--to", f"ipc:{name}/{{topic}}"]
+    done = runner.invoke(app, [*arguments, "--rate", "inf", "--wait", "20"])
+    assert done.exit_code == 0, done.output
+    assert recording.wait(20) == 0, recording.stderr.read()
+    (series,) = files.open(again).imu.values()
+    np.testing.assert_array_equal(series.t_ns, t_ns)
+    np.testing.assert_array_equal(series.specific_force, numbers)
+    np.testing.assert_array_equal(series.magnetic_field, field)
 
 
 def test_playing_a_damaged_recording_exits_with_3(tmp_path, run):

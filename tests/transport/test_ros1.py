@@ -281,6 +281,28 @@ def test_the_type_of_a_topic_is_found(shared_graph, plain):
     assert "carries std_msgs/String; expected one of sensor_msgs/msg/Imu" in said
 
 
+def test_a_magnetic_field_goes_to_a_ros_program_and_back(shared_graph):
+    shared_graph.plain(
+        "import rospy\n"
+        "from sensor_msgs.msg import MagneticField\n"
+        "rospy.init_node('echo', disable_signals=True)\n"
+        "back = rospy.Publisher('/mag/back', MagneticField, queue_size=1, latch=True)\n"
+        "listener = rospy.Subscriber('/mag/out', MagneticField, back.publish)\n"
+        "import sys; sys.stdin.read()"
+    )
+    ours = shared_graph.ours(
+        "from strapdown import Topic\n"
+        "from strapdown.messages import MagneticField\n"
+        "sent = MagneticField(12_000_000_034, 'here', (2e-5, 0.0, -4e-5), (1e-14, *[0.5] * 8))\n"
+        "out, back = (Topic(MagneticField, name=f'mag/{x}', backend='ros1')"
+        " for x in ('out', 'back'))\n"
+        "assert out.wait_for_subscriber(30.0)\n"
+        "out.send(sent)\n"
+        "print('true' if back.recv(timeout=30.0) == sent else 'false')"
+    )
+    assert ours.hear() is True
+
+
 def test_the_tools_of_ros_see_a_topic(shared_graph, ours):
     ours.ask(["open", "seen/imu", "Imu", {"frame_id": "here"}])
     echo = shared_graph.plain(

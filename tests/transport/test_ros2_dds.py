@@ -27,7 +27,7 @@ from strapdown.errors import (
     UnknownNameError,
     ValueRangeError,
 )
-from strapdown.messages import Imu, Odometry, Pose3D, RosImu, VehicleImu
+from strapdown.messages import Imu, MagneticField, Odometry, Pose3D, RosImu, VehicleImu
 from strapdown.transport.backends import Ros2
 from strapdown.transport.link import Arrival, Channel
 from strapdown.transport.links.ros2 import domain_of, find_type
@@ -675,6 +675,7 @@ def test_malformed_messages_are_counted_and_the_others_arrive(join, peer):
     Pose3D(1.0, 2.0, 3.0, timestamp_ns=9),
     VehicleImu(timestamp=5, timestamp_sample=4, delta_angle=[0.5, 0.25, 0.125]),
     RosImu(1, "own", angular_velocity=[1.0, 2.0, 3.0]),
+    MagneticField(7, "own", (2e-5, 0.0, -4e-5), tuple(map(float, range(9)))),
 ])  # fmt: skip
 def test_other_types_travel_too(join, message):
     kind = type(message)

@@ -20,6 +20,7 @@ _MESSAGES: Mapping[str, str] = {
     "RosImu": _IMU,
     "NavSatFix": "degrees, m above the ellipsoid; covariance in m^2, ENU",
     "FluidPressure": "Pa",
+    "MagneticField": "T, body FLU; covariance in T^2",
     "Odometry": "m and rad in frame_id; m/s and rad/s in child_frame_id",
     "Pose2D": "m and rad in a plane, theta anticlockwise",
     "Pose3D": "m in ENU; orientation xyzw, ENU from FLU",

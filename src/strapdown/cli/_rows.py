@@ -14,7 +14,8 @@ import typer
 
 from strapdown._words import printable
 from strapdown.formats.summary import series_of
-from strapdown.messages import FluidPressure, NavSatFix, RosImu
+from strapdown.messages import RosImu
+from strapdown.messages._serial import RosMessage
 from strapdown.series.columns import present
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def message_fields(message: Any) -> dict[str, Any]:  # noqa: ANN401 (a message o
             for name in (part, f"{part}_covariance"):
                 row[name] = getattr(message, name).tolist()
         return row
-    if isinstance(message, NavSatFix | FluidPressure):
+    if isinstance(message, RosMessage):
         return {"stamp_ns": message.header_stamp_ns} | {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(message).items()

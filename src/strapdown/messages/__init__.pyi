@@ -12,6 +12,7 @@ from .conversion import losses as losses
 from .covariance import CovarianceStatus as CovarianceStatus
 from .fluid_pressure import FluidPressure as FluidPressure
 from .imu import Imu as Imu
+from .magnetic_field import MagneticField as MagneticField
 from .navsat import NavSatFix as NavSatFix
 from .plane import Pose2D as Pose2D
 from .plane import Twist as Twist

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from strapdown.errors import FormatError, TruncatedError, ValueRangeError
@@ -26,8 +27,20 @@ _PADDING: Final = 3
 """Most bytes after a message: some middleware fills up to a multiple of 4."""
 
 
+@dataclass(frozen=True)
 class RosMessage(ABC):
-    """A message in the forms of ROS 1 and ROS 2."""
+    """A message with a header, in the forms of ROS 1 and ROS 2.
+
+    Parameters
+    ----------
+    header_stamp_ns : int
+        Time in the header [ns].
+    frame_id : str
+        Frame that the header names.
+    """
+
+    header_stamp_ns: int = 0
+    frame_id: str = ""
 
     @classmethod
     def from_wire(cls, data: Payload, wire: Wire) -> Self:

@@ -49,8 +49,6 @@ class FluidPressure(RosMessage):
     True
     """
 
-    header_stamp_ns: int = 0
-    frame_id: str = ""
     fluid_pressure: float = 0.0
     variance: float = 0.0
 

@@ -67,8 +67,6 @@ class NavSatFix(RosMessage):
     COVARIANCE_DIAGONAL_KNOWN: ClassVar[int] = 2
     COVARIANCE_KNOWN: ClassVar[int] = 3
 
-    header_stamp_ns: int = 0
-    frame_id: str = ""
     status: int = 0
     service: int = 1
     latitude: float = 0.0

@@ -7,12 +7,14 @@ message here         ROS type                       wires
 ``Pose3D``           ``geometry_msgs/PoseStamped``  CDR, ROS 1
 ``NavSatFix``        ``sensor_msgs/NavSatFix``      CDR, ROS 1
 ``FluidPressure``    ``sensor_msgs/FluidPressure``  CDR, ROS 1
+``MagneticField``    ``sensor_msgs/MagneticField``  CDR, ROS 1
 messages of PX4      ``px4_msgs/...``               CDR
 ===================  =============================  ===========
 
 Conversion follows :mod:`strapdown.messages.conversion`: stamps become header stamps, and the
 covariances of ``Imu`` are converted to the normal form of the dialect that is written. A
-``RosImu``, ``NavSatFix`` and ``FluidPressure`` pass unchanged, with their own frame name.
+``RosImu``, ``NavSatFix``, ``FluidPressure`` and ``MagneticField`` pass unchanged, with their own
+frame name.
 """
 
 from __future__ import annotations
@@ -25,14 +27,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.errors import FormatError, TransportError, ValueRangeError
-from strapdown.messages import FluidPressure, Imu, NavSatFix, Pose3D, RosImu, cdr
+from strapdown.messages import FluidPressure, Imu, MagneticField, NavSatFix, Pose3D, RosImu, cdr
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
-from strapdown.messages.ros_types import FLUID_PRESSURE, IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
+from strapdown.messages.ros_types import (
+    FLUID_PRESSURE,
+    IMU,
+    MAGNETIC_FIELD,
+    NAV_SAT_FIX,
+    POSE_STAMPED,
+    ROS_TYPES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from strapdown.messages._serial import RosMessage
     from strapdown.messages.cdr import Payload
     from strapdown.messages.ros_types import RosType
     from strapdown.messages.uorb import UorbMessage
@@ -199,7 +209,7 @@ def _read_ros_imu(data: Payload, wire: Wire) -> bytes:
         raise FormatError(str(error)) from error
 
 
-def _framed_form(ros: RosType, kind: type[NavSatFix | FluidPressure]) -> RosForm:
+def _framed_form(ros: RosType, kind: type[RosMessage]) -> RosForm:
     def write(payload: Payload, frame_id: str, wire: Wire, seq: int) -> bytes:
         message = kind.from_cdr(payload)
         return replace(message, frame_id=message.frame_id or frame_id).to_wire(wire, seq=seq)
@@ -263,6 +273,7 @@ _FORMS: Final[Mapping[type[Any], RosForm]] = {
         RosForm(Pose3D, POSE_STAMPED, _BOTH, _write_pose, _read_pose),
         _framed_form(NAV_SAT_FIX, NavSatFix),
         _framed_form(FLUID_PRESSURE, FluidPressure),
+        _framed_form(MAGNETIC_FIELD, MagneticField),
         *(_uorb_form(ros, ros.uorb) for ros in ROS_TYPES.values() if ros.uorb),
     )
 }

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from strapdown import messages
 from strapdown.errors import UnknownNameError
-from strapdown.messages import FluidPressure, NavSatFix, RosImu
+from strapdown.messages import RosImu
 from strapdown.messages._record import Record
+from strapdown.messages._serial import RosMessage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,12 +21,12 @@ __all__ = ["MESSAGE_TYPES", "WireForm", "message_type", "wire_form"]
 
 Message = TypeVar("Message")
 
-_IN_CDR: Final[tuple[type[Any], ...]] = (RosImu, NavSatFix, FluidPressure)
+_IN_CDR: Final[tuple[type[Any], ...]] = (RosImu, RosMessage)
 """Types of messages with a frame name, whose copies are CDR."""
 MESSAGE_TYPES: Final[Mapping[str, type[Any]]] = {
     name: kind
     for name, kind in ((name, getattr(messages, name)) for name in sorted(messages.__all__))
-    if isinstance(kind, type) and (issubclass(kind, Record) or kind in _IN_CDR)
+    if isinstance(kind, type) and issubclass(kind, (Record, *_IN_CDR))
 }
 """Types of messages that can leave the process, by name."""
 
@@ -69,7 +70,7 @@ def wire_form(msg_type: type[Message]) -> WireForm[Message]:
         size = msg_type.dtype.itemsize
         encode = cast("Callable[[Message], Any]", bytes)
         return WireForm(msg_type, name, encode, msg_type.from_buffer_copy, size)
-    if msg_type in _IN_CDR:
+    if issubclass(msg_type, _IN_CDR):
         kind = cast("Any", msg_type)
         return WireForm(msg_type, name, kind.to_cdr, kind.from_cdr)
     return WireForm(msg_type, name, copy.deepcopy, copy.deepcopy, can_leave=False)

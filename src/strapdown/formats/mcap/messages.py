@@ -7,6 +7,7 @@ type                     schema                              message encoding
 ``RosImu``               ``sensor_msgs/msg/Imu``             ``cdr``
 ``NavSatFix``            ``sensor_msgs/msg/NavSatFix``       ``cdr``
 ``FluidPressure``        ``sensor_msgs/msg/FluidPressure``   ``cdr``
+``MagneticField``        ``sensor_msgs/msg/MagneticField``   ``cdr``
 ``Pose3D``               ``geometry_msgs/msg/PoseStamped``   ``cdr``, frame ``map``
 those of PX4             ``px4_msgs/msg/NAME``               ``cdr``
 ``Odometry`` and others  ``horus/NAME``                      ``x-horus-name``, its bytes
@@ -26,18 +27,28 @@ from strapdown.messages import cdr
 from strapdown.messages._record import Record
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.fluid_pressure import FluidPressure
+from strapdown.messages.magnetic_field import MagneticField
 from strapdown.messages.navsat import NavSatFix
 from strapdown.messages.pose import Pose3D
 from strapdown.messages.px4_versions import decode_samples
 from strapdown.messages.ros import RosImu
-from strapdown.messages.ros_types import FLUID_PRESSURE, IMU, NAV_SAT_FIX, POSE_STAMPED, ROS_TYPES
+from strapdown.messages.ros_types import (
+    FLUID_PRESSURE,
+    IMU,
+    MAGNETIC_FIELD,
+    NAV_SAT_FIX,
+    POSE_STAMPED,
+    ROS_TYPES,
+)
 from strapdown.messages.uorb import UorbMessage
 from strapdown.units import NS_PER_US
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from strapdown.messages._serial import RosMessage
     from strapdown.messages.cdr import Payload
+    from strapdown.messages.ros_types import RosType
 
 __all__ = [
     "WORLD",
@@ -164,7 +175,7 @@ def _own_stamp(message: Any) -> int:  # noqa: ANN401 (a message with or without 
     return int(getattr(message, "timestamp_ns", 0))
 
 
-def _header_stamp(message: RosImu | NavSatFix | FluidPressure) -> int:
+def _header_stamp(message: RosImu | RosMessage) -> int:
     return message.header_stamp_ns
 
 
@@ -184,6 +195,10 @@ def _records() -> list[type[Record]]:
     ]
 
 
+def _framed(kind: type[RosMessage], ros: RosType) -> McapForm:
+    return McapForm(kind, ros.name, kind.to_cdr, kind.from_cdr, _header_stamp)
+
+
 def _px4(kind: type[UorbMessage], schema: str) -> McapForm:
     sampled = "timestamp_sample" in (kind.dtype.names or ())
     stamp_us = attrgetter("timestamp_sample" if sampled else "timestamp")
@@ -198,14 +213,9 @@ def _px4(kind: type[UorbMessage], schema: str) -> McapForm:
 
 _FORMS: Final = (
     McapForm(RosImu, IMU.name, RosImu.to_cdr, RosImu.from_cdr, _header_stamp),
-    McapForm(NavSatFix, NAV_SAT_FIX.name, NavSatFix.to_cdr, NavSatFix.from_cdr, _header_stamp),
-    McapForm(
-        FluidPressure,
-        FLUID_PRESSURE.name,
-        FluidPressure.to_cdr,
-        FluidPressure.from_cdr,
-        _header_stamp,
-    ),
+    _framed(NavSatFix, NAV_SAT_FIX),
+    _framed(FluidPressure, FLUID_PRESSURE),
+    _framed(MagneticField, MAGNETIC_FIELD),
     McapForm(Pose3D, POSE_STAMPED.name, _pose_to_cdr, _pose_from_cdr, _own_stamp),
     *(_raw(kind) for kind in _records()),
     *(_px4(ros.uorb, ros.name) for ros in ROS_TYPES.values() if ros.uorb is not None),
