@@ -126,10 +126,14 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Run tests that share a fixture of their module in one process, which builds it once."""
+    """Run tests that share a fixture of their module in one process, which builds it once.
+
+    Slow tests are spread over the processes: they take longer than their fixtures.
+    """
     for item in items:
         scopes = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values()]
-        if "module" in scopes and not item.get_closest_marker("xdist_group"):
+        apart = any(map(item.get_closest_marker, ("xdist_group", "slow")))
+        if "module" in scopes and not apart:
             item.add_marker(pytest.mark.xdist_group(item.path.relative_to(FOLDER).as_posix()))
 
 

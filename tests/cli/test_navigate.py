@@ -66,6 +66,12 @@ def recording(drive, tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="module")
+def aided(recording):
+    """What the verb says about the drive with its lever arm."""
+    return run_json("navigate", recording, "--lever-arm", *ARM)
+
+
 def test_a_drive_that_begins_in_motion(recording, drive, tmp_path):
     _, fixes, truth = drive
     track, picture = tmp_path / "track.mcap", tmp_path / "map.png"
@@ -98,11 +104,10 @@ def test_without_the_lever_arm_the_fixes_do_not_fit(recording):
     assert data["aiding"]["position"]["nis"] > 1.5
 
 
-def test_smoothing_helps_where_fixes_are_missing(recording):
-    filtered = run_json("navigate", recording, "--lever-arm", *ARM)
+def test_smoothing_helps_where_fixes_are_missing(recording, aided):
     smoothed = run_json("navigate", recording, "--lever-arm", *ARM, "--smooth")
-    assert smoothed["error"]["ate"] < 0.7 * filtered["error"]["ate"]
-    assert smoothed["aiding"] == filtered["aiding"]
+    assert smoothed["error"]["ate"] < 0.7 * aided["error"]["ate"]
+    assert smoothed["aiding"] == aided["aiding"]
 
 
 def pos_of(fixes, path, *, shift_s=0.0):
@@ -123,16 +128,15 @@ def pos_of(fixes, path, *, shift_s=0.0):
     return path
 
 
-def test_fixes_of_another_file_and_their_latency(recording, drive, tmp_path):
+def test_fixes_of_another_file_and_their_latency(aided, drive, tmp_path):
     imu, fixes, _ = drive
     strapdown.write(tmp_path / "imu.csv", imu)
-    together = run_json("navigate", recording, "--lever-arm", *ARM)
     options = ("--lever-arm", *ARM)
     exact = pos_of(fixes, tmp_path / "exact.pos")
     apart = run_json("navigate", tmp_path / "imu.csv", "--gnss", exact, *options)
-    assert apart["aiding"]["position"]["used"] == together["aiding"]["position"]["used"]
+    assert apart["aiding"]["position"]["used"] == aided["aiding"]["position"]["used"]
     assert apart["aiding"]["position"]["nis"] == pytest.approx(
-        together["aiding"]["position"]["nis"], rel=1e-2
+        aided["aiding"]["position"]["nis"], rel=1e-2
     )
     late = pos_of(fixes, tmp_path / "late.pos", shift_s=0.3)
     wrong = run_json("navigate", tmp_path / "imu.csv", "--gnss", late, *options)

@@ -206,13 +206,16 @@ def test_a_part_that_is_better_or_worse_than_one_would_think_is_warned_about():
 def test_a_terminated_run_leaves_nothing():
     command = Path(sys.executable).with_name("strapdown")
     run_for_hours = ["sim", "--motion", "circle", "--duration", "1000000", "--output", "run.csv"]
-    process = subprocess.Popen([command, *run_for_hours])
-    deadline = time.monotonic() + 30.0
-    while not list(Path().glob("*.partial")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert names() == ["run.csv.partial", "run.truth.csv.partial"]
-    process.terminate()
-    assert process.wait(timeout=20.0) == 128 + signal.SIGTERM
+    with subprocess.Popen([command, *run_for_hours]) as process:
+        try:
+            deadline = time.monotonic() + 30.0
+            while not list(Path().glob("*.partial")) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert names() == ["run.csv.partial", "run.truth.csv.partial"]
+            process.terminate()
+            assert process.wait(timeout=20.0) == 128 + signal.SIGTERM
+        finally:
+            process.kill()
     assert names() == []
 
 

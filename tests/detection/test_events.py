@@ -189,7 +189,6 @@ vectors = st.one_of(st.none(), st.tuples(numbers, numbers, numbers))
 
 
 @names
-@settings(max_examples=60)
 @given(
     rows=st.lists(st.tuples(stamps, vectors, vectors, st.integers(0, 7)), max_size=80),
     sort=st.booleans(),

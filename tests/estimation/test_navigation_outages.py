@@ -30,7 +30,14 @@ def test_a_walk_without_fixes_for_fifteen_seconds(benchmark, data_dir):
     assert smoothed.within.max() < 0.4
 
 
-@pytest.mark.parametrize("name", ["BMI088", "ADIS16470", "HG4930"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "BMI088",
+        pytest.param("ADIS16470", marks=pytest.mark.slow),
+        pytest.param("HG4930", marks=pytest.mark.slow),
+    ],
+)
 def test_errors_are_as_large_as_the_covariances_say(benchmark, name):
     """Four runs; a single one scatters by a third."""
     found = benchmark.monte_carlo(name, 0.5, 4)
