@@ -162,9 +162,22 @@ with Topic(Imu, name="imu", backend="ipc") as topic:
 
 KILLED_IN_A_CALL = """
 topic = Topic(Imu, name="imu", backend="ipc")
+back = Topic(Imu, name="back", backend="ipc")
 topic.send(imu(0))
+got = back.recv(5.0 * int(sys.argv[2]))
 topic.close()
-say("closed")
+back.close()
+say(got is not None)
+"""
+
+LIVES_ON = """
+topic = Topic(Imu, name="imu", backend="ipc")
+topic.recv(0.0)
+say("here")
+with Topic(Imu, name="back", backend="ipc") as back:
+    while True:
+        topic.recv(0.1)
+        back.send(imu(0))
 """
 
 LEFT_BEHIND = """
@@ -413,17 +426,21 @@ def test_a_service_that_was_never_finished_does_not_block_its_name(peer, root):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("others", [0, 1])
 @pytest.mark.parametrize("call", ["ftruncate", "fchmod"])
-def test_no_process_that_is_killed_in_a_system_call_blocks_its_topic(call, peer, root, need_peer):
+def test_no_process_killed_in_a_system_call_blocks_its_topic(call, others, peer, root, need_peer):
     """These calls create and remove what processes share; the n-th of them is not executed."""
     need_peer("strace", strace := shutil.which("strace"), "apt-get install strace")
+    for other in [peer(ROOTED + LIVES_ON, root) for _ in range(others)]:
+        other.hear()
     for n in itertools.count(1):
         kill = ["-e", f"inject={call}:signal=SIGKILL:when={n}"]
         wrapped = [strace, "--quiet=all", "-f", "-o", "/dev/null", "-e", f"trace={call}", *kill]
-        if peer(ROOTED + KILLED_IN_A_CALL, root, within=wrapped).process.stdout.readline():
+        if peer(ROOTED + KILLED_IN_A_CALL, root, others, within=wrapped).process.stdout.readline():
             break
-        assert peer(ROOTED + KILLED_IN_A_CALL, root).hear() == ["closed"], n
-        shutil.rmtree(root)
+        assert peer(ROOTED + KILLED_IN_A_CALL, root, others).hear() == [others > 0], n
+        if not others:
+            shutil.rmtree(root)
     assert n > 2
 
 

@@ -47,7 +47,7 @@ def sweep(root: Path, config: Any) -> None:  # noqa: ANN401 (iceoryx2 has no typ
 def unfinished(root: Path) -> list[Path]:
     """Return the files that are not yet readable, as they are once they are complete."""
     found = []
-    for path in (*numbering(root), *_descriptions(root), *_memory(root)):
+    for path in (*_descriptions(root), *SHARED_MEMORY.glob(f"{root.name}_*")):
         with suppress(FileNotFoundError):
             if not path.stat().st_mode & stat.S_IRUSR:
                 found.append(path)
@@ -55,10 +55,17 @@ def unfinished(root: Path) -> list[Path]:
 
 
 def remove_unfinished(root: Path, config: Any) -> None:  # noqa: ANN401 (as sweep)
-    """Remove the files whose creation was not finished, and the services that they belong to."""
+    """Remove the files whose creation was not finished, and the services that they belong to.
+
+    What belongs to ports of living processes stays: these open ports, and connect them, without the
+    lock.
+    """
     remove_unused_services(root, config)
+    alive = {_process(_number(node)) for node in _living(config)}
     for path in unfinished(root):
-        path.unlink(missing_ok=True)
+        owners = {_process(int(port)) for port in _PORT.findall(path.name)}
+        if not owners or owners - alive:
+            path.unlink(missing_ok=True)
 
 
 def numbering(root: Path) -> list[Path]:
@@ -68,8 +75,7 @@ def numbering(root: Path) -> list[Path]:
 
 def remove_unused_services(root: Path, config: Any) -> None:  # noqa: ANN401 (as sweep)
     """Remove the services of which no living process has a tag."""
-    nodes = [node for node in iox.Node.list(iox.ServiceType.Ipc, config) if not _is_dead(node)]
-    folders = [root / "nodes" / str(_number(node)) for node in nodes]
+    folders = [root / "nodes" / str(_number(node)) for node in _living(config)]
     used = {tag.stem for folder in folders for tag in folder.glob("*.service_tag")}
     kept = set()
     for path in _descriptions(root):
@@ -100,6 +106,10 @@ def _remove_node(root: Path, number: int) -> None:
         path.unlink(missing_ok=True)
     with suppress(OSError):  # the process is just ending
         folder.rmdir()
+
+
+def _living(config: Any) -> list[Any]:  # noqa: ANN401 (as sweep)
+    return [node for node in iox.Node.list(iox.ServiceType.Ipc, config) if not _is_dead(node)]
 
 
 def _is_dead(node: Any) -> bool:  # noqa: ANN401 (iceoryx2 has no types)
