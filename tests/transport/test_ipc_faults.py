@@ -310,12 +310,19 @@ say(ended[1], number, longest)
 
 STOPPED = """
 from strapdown.errors import TransportError
+go_read, go_write = os.pipe()
 child = os.fork()
 if child == 0:
+    os.read(go_read, 1)
     with _node.alone():
         os.kill(os.getpid(), signal.SIGSTOP)
     os._exit(0)
+back = Topic(Imu, name="back", backend="ipc")
+back.recv(5.0)
+os.write(go_write, b"x")
 os.waitpid(child, os.WUNTRACED)
+back.recv_all()
+say(back.recv(5.0) is not None)
 try:
     Topic(Imu, name="imu", backend="ipc")
 except TransportError as error:
@@ -455,7 +462,9 @@ def test_what_a_process_left_when_it_was_killed_blocks_nobody(during, peer, root
 
 @pytest.mark.slow
 def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root):
+    peer(ROOTED + LIVES_ON, root).hear()
     other = peer(ROOTED + STOPPED, root)
+    assert other.hear() == [True]  # messages go on
     assert re.search("expected other processes to open and close topics within", *other.hear())
     assert other.hear() == [True]
 
