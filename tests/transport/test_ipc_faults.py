@@ -223,6 +223,15 @@ topic.close()
 say(link.publishers(), link.subscribers(), files())
 """
 
+OLD = """
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    topic.recv(0.0)
+    for path in (root, *root.rglob("*")):
+        os.utime(path, (0, 0))
+    _node._renewed_s = -_node.RENEWAL_S
+    say(await_true(lambda: all(path.stat().st_mtime for path in (root, *root.rglob("*")))))
+"""
+
 MANY = """
 start_read, start_write = os.pipe()
 children = []
@@ -472,6 +481,11 @@ def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root
 def test_a_closed_topic_has_left_before_others_may_open_it(peer, root):
     """Whatever refers to its services is gone with the link, though that may live on."""
     assert peer(ROOTED + CLOSED, root).hear() == [0, 0, []]
+
+
+def test_files_of_a_topic_in_use_never_look_old(peer, root):
+    """Else a cleaner of /tmp would part a process from those that start ten days later."""
+    assert peer(ROOTED + OLD, root).hear() == [True]
 
 
 @pytest.mark.slow

@@ -1,13 +1,14 @@
 """Removal of files that iceoryx2 0.10 leaves when a process is killed while opening or closing.
 
 Its own cleaning forgets the tag of a port, therefore the node of the process, and sometimes the
-memory of the port. File names contain the numbers of ports, and these identify the process. A
-service whose creation or removal was not finished blocks its name for ever. The caller is the only
-process that creates or removes.
+memory of the port. File names contain the numbers of ports, and these identify the process. What
+is half created or removed blocks the name of a service, or who cleans after a port, for ever. The
+caller is the only process that creates or removes services.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import time
@@ -18,7 +19,14 @@ from typing import Any, Final
 
 import iceoryx2 as iox
 
-__all__ = ["numbering", "remove_unfinished", "remove_unused_services", "sweep", "unfinished"]
+__all__ = [
+    "numbering",
+    "remove_unfinished",
+    "remove_unused_services",
+    "renew",
+    "sweep",
+    "unfinished",
+]
 
 SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 (where iceoryx2 has it)
 PATIENCE_S = 0.5  # a process may have died since the cleaning
@@ -42,6 +50,13 @@ def sweep(root: Path, config: Any) -> None:  # noqa: ANN401 (iceoryx2 has no typ
     for number in dead:
         if now - _DEAD_SINCE.setdefault(number, now) > PATIENCE_S:
             _remove_node(root, number)
+
+
+def renew(root: Path) -> None:
+    """Renew the times of all files, so that what removes old ones from /tmp leaves them."""
+    for path in (root, *root.rglob("*")):
+        with suppress(FileNotFoundError):
+            os.utime(path)
 
 
 def unfinished(root: Path) -> list[Path]:
