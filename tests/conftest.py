@@ -107,8 +107,9 @@ def pytest_sessionstart(session):
     )
     command = [sys.executable, "-c", WARM_UP]
     halves = [subprocess.Popen([*command, str(half)]) for half in range(2)]
-    codes = [half.wait() for half in halves]
-    bytecode.wait()
+    with limited(LONGEST_S):
+        codes = [half.wait() for half in halves]
+        bytecode.wait()
     if cache and not any(codes):
         cache.set("strapdown/warm", state)
 

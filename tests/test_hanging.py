@@ -17,7 +17,7 @@ def limited(request):
 
 
 def test_a_test_that_waits_for_a_process_fails_and_so_does_its_clean_up(limited, monkeypatch):
-    monkeypatch.setitem(limited.__wrapped__.__globals__, "GRACE_S", 0.1)
+    monkeypatch.setitem(limited.__wrapped__.__globals__, "GRACE_S", 2.0)
     silent = [sys.executable, "-c", "import time; time.sleep(600)"]
     start = time.monotonic()
     process = subprocess.Popen(silent, stdout=subprocess.PIPE, text=True)

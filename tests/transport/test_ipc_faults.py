@@ -162,9 +162,22 @@ with Topic(Imu, name="imu", backend="ipc") as topic:
 
 KILLED_IN_A_CALL = """
 topic = Topic(Imu, name="imu", backend="ipc")
+back = Topic(Imu, name="back", backend="ipc")
 topic.send(imu(0))
+got = back.recv(5.0 * int(sys.argv[2]))
 topic.close()
-say("closed")
+back.close()
+say(got is not None)
+"""
+
+LIVES_ON = """
+topic = Topic(Imu, name="imu", backend="ipc")
+topic.recv(0.0)
+say("here")
+with Topic(Imu, name="back", backend="ipc") as back:
+    while True:
+        topic.recv(0.1)
+        back.send(imu(0))
 """
 
 LEFT_BEHIND = """
@@ -208,6 +221,15 @@ topic = Topic(Imu, name="imu", backend="ipc")
 link = topic._ring.link
 topic.close()
 say(link.publishers(), link.subscribers(), files())
+"""
+
+OLD = """
+with Topic(Imu, name="imu", backend="ipc") as topic:
+    topic.recv(0.0)
+    for path in (root, *root.rglob("*")):
+        os.utime(path, (0, 0))
+    _node._renewed_s = -_node.RENEWAL_S
+    say(await_true(lambda: all(path.stat().st_mtime for path in (root, *root.rglob("*")))))
 """
 
 MANY = """
@@ -297,12 +319,19 @@ say(ended[1], number, longest)
 
 STOPPED = """
 from strapdown.errors import TransportError
+go_read, go_write = os.pipe()
 child = os.fork()
 if child == 0:
+    os.read(go_read, 1)
     with _node.alone():
         os.kill(os.getpid(), signal.SIGSTOP)
     os._exit(0)
+back = Topic(Imu, name="back", backend="ipc")
+back.recv(5.0)
+os.write(go_write, b"x")
 os.waitpid(child, os.WUNTRACED)
+back.recv_all()
+say(back.recv(5.0) is not None)
 try:
     Topic(Imu, name="imu", backend="ipc")
 except TransportError as error:
@@ -413,17 +442,21 @@ def test_a_service_that_was_never_finished_does_not_block_its_name(peer, root):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("others", [0, 1])
 @pytest.mark.parametrize("call", ["ftruncate", "fchmod"])
-def test_no_process_that_is_killed_in_a_system_call_blocks_its_topic(call, peer, root, need_peer):
+def test_no_process_killed_in_a_system_call_blocks_its_topic(call, others, peer, root, need_peer):
     """These calls create and remove what processes share; the n-th of them is not executed."""
     need_peer("strace", strace := shutil.which("strace"), "apt-get install strace")
+    for other in [peer(ROOTED + LIVES_ON, root) for _ in range(others)]:
+        other.hear()
     for n in itertools.count(1):
         kill = ["-e", f"inject={call}:signal=SIGKILL:when={n}"]
         wrapped = [strace, "--quiet=all", "-f", "-o", "/dev/null", "-e", f"trace={call}", *kill]
-        if peer(ROOTED + KILLED_IN_A_CALL, root, within=wrapped).process.stdout.readline():
+        if peer(ROOTED + KILLED_IN_A_CALL, root, others, within=wrapped).process.stdout.readline():
             break
-        assert peer(ROOTED + KILLED_IN_A_CALL, root).hear() == ["closed"], n
-        shutil.rmtree(root)
+        assert peer(ROOTED + KILLED_IN_A_CALL, root, others).hear() == [others > 0], n
+        if not others:
+            shutil.rmtree(root)
     assert n > 2
 
 
@@ -438,7 +471,9 @@ def test_what_a_process_left_when_it_was_killed_blocks_nobody(during, peer, root
 
 @pytest.mark.slow
 def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root):
+    peer(ROOTED + LIVES_ON, root).hear()
     other = peer(ROOTED + STOPPED, root)
+    assert other.hear() == [True]  # messages go on
     assert re.search("expected other processes to open and close topics within", *other.hear())
     assert other.hear() == [True]
 
@@ -446,6 +481,11 @@ def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root
 def test_a_closed_topic_has_left_before_others_may_open_it(peer, root):
     """Whatever refers to its services is gone with the link, though that may live on."""
     assert peer(ROOTED + CLOSED, root).hear() == [0, 0, []]
+
+
+def test_files_of_a_topic_in_use_never_look_old(peer, root):
+    """Else a cleaner of /tmp would part a process from those that start ten days later."""
+    assert peer(ROOTED + OLD, root).hear() == [True]
 
 
 @pytest.mark.slow

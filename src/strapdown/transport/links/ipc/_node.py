@@ -19,6 +19,7 @@ from strapdown.transport.links.ipc._sweep import (
     numbering,
     remove_unfinished,
     remove_unused_services,
+    renew,
     sweep,
     unfinished,
 )
@@ -44,6 +45,7 @@ _LOCK: Final = threading.RLock()
 ROOT = Path(f"/tmp/strapdown-{os.getuid()}")  # noqa: S108 (its owner is checked)
 """The same for all processes of this user; in shared memory, files are named after it."""
 CLEANING_S = 1.0
+RENEWAL_S = 3600.0
 PATIENCE_S = 10.0  # for other processes that are just creating or removing
 LONGEST_NAME = 240  # iceoryx2 takes 255 bytes
 
@@ -51,6 +53,7 @@ _node: Any = None
 _is_alone = False  # whether this process has the lock of ROOT
 _topics = 0
 _cleaned_s = 0.0
+_renewed_s = 0.0
 
 iox.set_log_level_from_env_or(iox.LogLevel.Fatal)  # what fails is raised, and that is enough
 
@@ -182,7 +185,7 @@ def _clean() -> None:
 
 def clean() -> None:
     """Release the resources of dead processes, unless that was done a moment ago."""
-    global _cleaned_s  # noqa: PLW0603 (as in join)
+    global _cleaned_s, _renewed_s  # noqa: PLW0603 (as in join)
     now = time.monotonic()
     if now - _cleaned_s < CLEANING_S:
         return
@@ -190,6 +193,9 @@ def clean() -> None:
     with suppress(BusyError), alone(patience_s=0.0):
         if _node is not None:
             _clean()
+        if now - _renewed_s > RENEWAL_S:
+            _renewed_s = now
+            renew(ROOT)
 
 
 def clean_at_once() -> None:
@@ -199,10 +205,9 @@ def clean_at_once() -> None:
         _clean()
 
 
-def keep_for_ever(*things: object) -> None:
-    """Keep objects for ever: to destroy them in a forked child would destroy the parent's."""
-    for thing in things:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+def keep_for_ever(thing: object) -> None:
+    """Keep an object for ever: to destroy it in a forked child would destroy the parent's."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
 
 
 def service_name(topic: str) -> Any:  # noqa: ANN401 (iceoryx2 has no types)

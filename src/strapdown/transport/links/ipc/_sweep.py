@@ -1,13 +1,14 @@
 """Removal of files that iceoryx2 0.10 leaves when a process is killed while opening or closing.
 
 Its own cleaning forgets the tag of a port, therefore the node of the process, and sometimes the
-memory of the port. File names contain the numbers of ports, and these identify the process. A
-service whose creation or removal was not finished blocks its name for ever. The caller is the only
-process that creates or removes.
+memory of the port. File names contain the numbers of ports, and these identify the process. What
+is half created or removed blocks the name of a service, or who cleans after a port, for ever. The
+caller is the only process that creates or removes services.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import time
@@ -18,7 +19,14 @@ from typing import Any, Final
 
 import iceoryx2 as iox
 
-__all__ = ["numbering", "remove_unfinished", "remove_unused_services", "sweep", "unfinished"]
+__all__ = [
+    "numbering",
+    "remove_unfinished",
+    "remove_unused_services",
+    "renew",
+    "sweep",
+    "unfinished",
+]
 
 SHARED_MEMORY: Final = Path("/dev/shm")  # noqa: S108 (where iceoryx2 has it)
 PATIENCE_S = 0.5  # a process may have died since the cleaning
@@ -44,10 +52,17 @@ def sweep(root: Path, config: Any) -> None:  # noqa: ANN401 (iceoryx2 has no typ
             _remove_node(root, number)
 
 
+def renew(root: Path) -> None:
+    """Renew the times of all files, so that what removes old ones from /tmp leaves them."""
+    for path in (root, *root.rglob("*")):
+        with suppress(FileNotFoundError):
+            os.utime(path)
+
+
 def unfinished(root: Path) -> list[Path]:
     """Return the files that are not yet readable, as they are once they are complete."""
     found = []
-    for path in (*numbering(root), *_descriptions(root), *_memory(root)):
+    for path in (*_descriptions(root), *SHARED_MEMORY.glob(f"{root.name}_*")):
         with suppress(FileNotFoundError):
             if not path.stat().st_mode & stat.S_IRUSR:
                 found.append(path)
@@ -55,10 +70,17 @@ def unfinished(root: Path) -> list[Path]:
 
 
 def remove_unfinished(root: Path, config: Any) -> None:  # noqa: ANN401 (as sweep)
-    """Remove the files whose creation was not finished, and the services that they belong to."""
+    """Remove the files whose creation was not finished, and the services that they belong to.
+
+    What belongs to ports of living processes stays: these open ports, and connect them, without the
+    lock.
+    """
     remove_unused_services(root, config)
+    alive = {_process(_number(node)) for node in _living(config)}
     for path in unfinished(root):
-        path.unlink(missing_ok=True)
+        owners = {_process(int(port)) for port in _PORT.findall(path.name)}
+        if not owners or owners - alive:
+            path.unlink(missing_ok=True)
 
 
 def numbering(root: Path) -> list[Path]:
@@ -68,8 +90,7 @@ def numbering(root: Path) -> list[Path]:
 
 def remove_unused_services(root: Path, config: Any) -> None:  # noqa: ANN401 (as sweep)
     """Remove the services of which no living process has a tag."""
-    nodes = [node for node in iox.Node.list(iox.ServiceType.Ipc, config) if not _is_dead(node)]
-    folders = [root / "nodes" / str(_number(node)) for node in nodes]
+    folders = [root / "nodes" / str(_number(node)) for node in _living(config)]
     used = {tag.stem for folder in folders for tag in folder.glob("*.service_tag")}
     kept = set()
     for path in _descriptions(root):
@@ -100,6 +121,10 @@ def _remove_node(root: Path, number: int) -> None:
         path.unlink(missing_ok=True)
     with suppress(OSError):  # the process is just ending
         folder.rmdir()
+
+
+def _living(config: Any) -> list[Any]:  # noqa: ANN401 (as sweep)
+    return [node for node in iox.Node.list(iox.ServiceType.Ipc, config) if not _is_dead(node)]
 
 
 def _is_dead(node: Any) -> bool:  # noqa: ANN401 (iceoryx2 has no types)
