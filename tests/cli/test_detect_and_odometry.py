@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -124,6 +125,11 @@ def test_a_walk_comes_back_to_where_it_began(walk, tmp_path):
     assert data["frames"] == {"world": "NED", "body": "FRD"}
     assert strapdown.open(track).trajectory().position_world is not None
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_the_strides_are_told_in_words(walk):
+    told = run("odometry", walk, "--foot").stdout
+    assert re.search(r"(?m)^\d+ strides, 2\d\.\d m, median \d\.\d\d m at \d+ steps/min$", told)
 
 
 def test_without_aiding_the_command_says_how_little_is_known(walk):

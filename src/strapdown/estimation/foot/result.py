@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from strapdown._words import counted
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult
 from strapdown.geometry.frames import WorldFrame
 from strapdown.units import NS_PER_S
@@ -84,14 +85,17 @@ class GaitResult:
         """Sum of the stride lengths [m]."""
         return float(self.stride_length.sum())
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         if not len(self):
-            return "GaitResult(no strides)"
+            return "no strides"
         length, cadence = np.median(self.stride_length), np.median(self.cadence)
         return (
-            f"GaitResult({len(self)} strides, {self.distance:.1f} m, median {length:.2f} m "
-            f"at {cadence:.0f} steps/min)"
+            f"{counted(len(self), 'stride')}, {self.distance:.1f} m, median {length:.2f} m "
+            f"at {cadence:.0f} steps/min"
         )
+
+    def __repr__(self) -> str:
+        return f"GaitResult({self})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
