@@ -154,11 +154,18 @@ class LiveSource:
 
     def _take(self, series: ImuSeries, fields: Sequence[MagneticField] = ()) -> None:
         """Store what has arrived, with its estimate."""
+        received = len(series)
         series = self._forward(series)
         if self._field is not None:
             series = self._join.take(series, fields)
-        if not len(series):
-            return
+        if len(series):
+            self._store(series)
+        if received or len(series):
+            with self._lock:
+                self._arrived_ns = time_ns()
+
+    def _store(self, series: ImuSeries) -> None:
+        """Store rows as measured, as calibrated, and with their estimate."""
         measured = _numbers(series)
         if self._calibration is not None:
             series = self._calibration.apply(series)
@@ -170,7 +177,6 @@ class LiveSource:
         values = np.hstack([_numbers(series), own, estimated, measured])
         with self._lock:
             self._ring.append(series.t_ns, values)
-            self._arrived_ns = time_ns()
 
     def _forward(self, series: ImuSeries) -> ImuSeries:
         """Leave out and count samples whose stamp goes back."""
