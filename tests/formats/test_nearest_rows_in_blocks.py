@@ -59,6 +59,16 @@ def test_repeated_stamps_of_rows_and_vectors_that_differ_later_need_the_whole():
         in_blocks(t_ns, t_ns[:-7], vectors, [3000 * MS])
 
 
+def test_vectors_that_miss_a_row_after_the_first_block_do_not_need_the_whole():
+    t_ns = np.arange(0, 5000, 10) * MS
+    stamps_ns = np.delete(t_ns, 400)
+    vectors = np.arange(3.0 * len(stamps_ns)).reshape(-1, 3)
+    values, placed, _ = in_blocks(t_ns, stamps_ns, vectors, [1500 * MS, 3000 * MS])
+    np.testing.assert_array_equal(np.isnan(values).any(axis=1).nonzero()[0], [400])
+    np.testing.assert_array_equal(np.delete(values, 400, axis=0), vectors)
+    assert placed == len(stamps_ns)
+
+
 def test_a_stamp_before_the_cut_needs_the_whole():
     cut = TimeCut(1_000 * MS)
     cut.see("rows", np.array([0, 5_000 * MS]))

@@ -19,7 +19,7 @@ import strapdown
 from strapdown.calibration import load_calibration
 from strapdown.formats import Recording
 from strapdown.geometry import quaternion
-from strapdown.messages import Imu
+from strapdown.messages import Imu, MagneticField
 from strapdown.series import ImuSeries, Trajectory
 from strapdown.transport.address import open_topic
 from strapdown.viewer import chart_page
@@ -127,6 +127,37 @@ def test_a_live_topic_is_shown_while_it_arrives(viewer, opened):
             newest = f"{CHART}.getOption().series[0].data.at(-1)"
             assert page.evaluate(newest)[0] == pytest.approx(0.0, abs=0.1)
             assert abs(page.evaluate(newest)[1]) == pytest.approx(0.5, abs=0.01)
+            assert page.errors == []
+        finally:
+            stop.set()
+            thread.join()
+
+
+def test_a_live_magnetometer_is_shown_with_its_imu(viewer, opened):
+    name = f"ipc:view_{time.time_ns()}"
+    with (
+        open_topic(name, Imu, capacity=4096) as topic,
+        open_topic(f"{name}/mag", MagneticField, capacity=4096) as field,
+    ):
+        stop = threading.Event()
+
+        def publish():
+            count = 0
+            while not stop.wait(0.01):
+                stamp = count * SECOND // 100
+                field.send(MagneticField(stamp, "", (0.0, 2e-5, -4e-5)))
+                topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0, timestamp_ns=stamp))
+                count += 1
+
+        thread = threading.Thread(target=publish)
+        thread.start()
+        try:
+            _, address = viewer(name, f"{name}/mag", "--filter", "eskf")
+            page = opened(address)
+            assert "lost 0" in page.locator("#health-0").inner_text()
+            titles = page.evaluate(f"{CHART}.getOption().title.map(each => each.text).join()")
+            assert "magnetic field" in titles
+            assert page.locator("#health-1").count() == 0, "one source"
             assert page.errors == []
         finally:
             stop.set()

@@ -125,6 +125,22 @@ def test_options_that_do_not_fit_are_refused(tmp_path, options, message):
     assert message in " ".join(re.sub(r"[│╭╮╰╯─\n]", " ", done.output).split())
 
 
+@pytest.mark.parametrize(
+    "sources",
+    [
+        ["local:mag?type=MagneticField"],
+        ["local:mag?type=MagneticField", "local:imu?type=Imu"],
+        ["local:imu?type=Imu", "local:a?type=MagneticField", "local:b?type=MagneticField"],
+        ["a.mcap", "local:mag?type=MagneticField"],
+    ],
+)
+def test_a_magnetometer_without_an_imu_before_it_is_refused(sources):
+    done = run("view", *sources)
+    assert done.exit_code == 2
+    words = " ".join(re.sub(r"[│╭╮╰╯─\n]", " ", done.output).split())
+    assert "name it after the live IMU" in words
+
+
 def test_a_short_token_is_refused(tmp_path):
     strapdown.write(tmp_path / "a.mcap", series())
     (tmp_path / "token").write_text("short\n")

@@ -8,7 +8,7 @@ from importlib import import_module
 from ipaddress import ip_address
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -19,11 +19,12 @@ from strapdown.cli._outcome import Outcome, say
 from strapdown.cli._reading import input_blocks, open_imu, references, refuse_reading
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS, SMOOTHERS, OrientationSmoother
+from strapdown.messages import Imu, MagneticField
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
 from strapdown.viewer import LiveSource, LongRecordingSource, RecordingSource, show_in_terminal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from strapdown.estimation import OrientationFilter
     from strapdown.viewer import Source
@@ -38,7 +39,10 @@ _LARGE_BYTES: Final = 200_000_000
 def view(
     sources: Annotated[
         list[str],
-        typer.Argument(help="Recordings, and live topics such as ipc:imu, side by side."),
+        typer.Argument(
+            help="Recordings, and live topics such as ipc:imu, side by side; "
+            "ipc:imu ipc:mag joins a magnetometer to its IMU."
+        ),
     ],
     *,
     filter_name: Annotated[
@@ -78,13 +82,15 @@ def view(
 
     The printed address contains a token of this run; without it nothing is shown. The page is
     served on this machine alone. With --filter the estimate is the solid body, and the attitude
-    of the source its ghost. Ctrl-C ends it.
+    of the source its ghost. A topic of MagneticField belongs to the IMU before it. Ctrl-C ends it.
 
     Examples
     --------
     strapdown view flight.ulg
 
-    strapdown view ipc:imu ros2:/imu/data --filter eskf
+    strapdown view ipc:imu ros2:/imu/data --filter vqf
+
+    strapdown view ros2:/imu/data ros2:/imu/mag --filter eskf
 
     strapdown view a.mcap b.mcap --filter vqf --smooth
     """
@@ -96,10 +102,10 @@ def view(
     shown: list[Source] = []
     recordings: list[RecordingSource | LongRecordingSource] = []
     with ExitStack() as stack:
-        for source in sources:
-            if is_address(source):
+        for source, kind, field in _with_fields(sources):
+            if kind is not None:
                 online = None if filter_name is None else FILTERS[filter_name]()
-                shown.append(_received(source, online, stack))
+                shown.append(_received(source, kind, field, online, stack))
             else:
                 path, estimator = Path(source), None
                 if filter_name is not None:
@@ -227,18 +233,49 @@ def _begun(
     return source
 
 
-def _received(text: str, estimator: OrientationFilter | None, stack: ExitStack) -> LiveSource:
-    """Open a live topic, waiting for its publisher."""
+def _with_fields(sources: Sequence[str]) -> list[tuple[str, type[Any] | None, str | None]]:
+    """Return each source, its type (None of a file), and the magnetometer that follows it."""
+    found: list[tuple[str, type[Any] | None, str | None]] = []
+    for source in sources:
+        kind = _awaited(source) if is_address(source) else None
+        if kind is not MagneticField:
+            found.append((source, kind, None))
+            continue
+        imu, kind, field = found.pop() if found else ("", None, None)
+        if kind is not Imu or field is not None:
+            raise typer.BadParameter(
+                f"{source} carries MagneticField: name it after the live IMU that it belongs to"
+            )
+        found.append((imu, kind, source))
+    return found
+
+
+def _awaited(text: str) -> type[Any]:
+    """Wait for the publisher of a live topic; return the type of its messages."""
     refuse_reading()
-    address = parse_address(text)
     with stopped_by_signals() as (stop, _):
         kind, _ = await_type(
-            address, stop=stop, waiting=lambda: say(f"waiting for a publisher of {text}")
+            parse_address(text),
+            stop=stop,
+            waiting=lambda: say(f"waiting for a publisher of {text}"),
         )
     if kind is None:
         raise KeyboardInterrupt
-    live = LiveSource(
-        stack.enter_context(open_topic(address, kind)), estimator=estimator, name=text
-    )
+    return kind
+
+
+def _received(
+    text: str,
+    kind: type[Any],
+    field: str | None,
+    estimator: OrientationFilter | None,
+    stack: ExitStack,
+) -> LiveSource:
+    """Open a live topic, and that of its magnetometer."""
+    topic = stack.enter_context(open_topic(text, kind))
+    magnetometer = None
+    if field is not None:
+        magnetometer = stack.enter_context(open_topic(field, MagneticField))
+    live = LiveSource(topic, field=magnetometer, estimator=estimator, name=text)
     stack.callback(live.close)
     return live

@@ -128,9 +128,9 @@ class NearestRows:
         if self._same and np.array_equal(rows[:n], stamps[:m]):
             found = self._values[self._stamps_done :][:m]
             self.placed += m
-            order = np.diff(rows[:n], prepend=self._last_ns) if n else rows[:0]
-            self._repeats = self._repeats or bool((order <= 0).any())
-            self._last_ns = int(rows[n - 1]) if n else self._last_ns
+            times = np.concatenate([[self._last_ns], rows[:n]])
+            self._repeats = self._repeats or bool((times[1:] <= times[:-1]).any())
+            self._last_ns = int(times[-1])
         else:
             if self._same and self._repeats:
                 raise NeedsWhole("rows and vectors with repeated stamps are not always the same")

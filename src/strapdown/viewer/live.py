@@ -11,9 +11,10 @@ import numpy as np
 from strapdown.errors import StrapdownError
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry import BodyFrame, WorldFrame
-from strapdown.messages import Imu, conversion
+from strapdown.messages import Imu, MagneticField, conversion
 from strapdown.series import ImuSeries, Trajectory, timebase
 from strapdown.units import NS_PER_S
+from strapdown.viewer.live_field import FieldJoin
 from strapdown.viewer.quantities import signals_of, signals_of_track
 from strapdown.viewer.signals import Span
 from strapdown.viewer.sources import Figure, Pose
@@ -35,6 +36,8 @@ KEPT: Final = 1 << 17
 """Samples that are kept: two minutes at 1 kHz."""
 _DRAIN_S: Final = 0.03
 """Time between two looks at the topic [s]: blocks are cheaper than single messages."""
+_SHOWN, _OWN, _ESTIMATED, _MEASURED = slice(0, 9), slice(9, 13), slice(13, 17), slice(17, 26)
+"""Columns of the ring: an IMU is rate, force and field; an attitude is xyzw."""
 
 
 class _Ring:
@@ -86,6 +89,9 @@ class LiveSource:
     ----------
     topic : Topic of Imu
         Handle from which only this source receives.
+    field : Topic of MagneticField, optional
+        Magnetometer in the axes of the IMU, likewise. Each of its samples joins the row nearest
+        in time.
     estimator : OrientationFilter, optional
         Estimates the attitude; without it the orientation of the messages is shown.
     name : str, optional
@@ -94,27 +100,33 @@ class LiveSource:
     Raises
     ------
     TypeError
-        The topic carries other messages.
+        A topic carries other messages.
     """
 
     is_live = True
     is_loading = False
 
     def __init__(
-        self, topic: Topic[Any], *, estimator: OrientationFilter | None = None, name: str = ""
+        self,
+        topic: Topic[Any],
+        *,
+        field: Topic[Any] | None = None,
+        estimator: OrientationFilter | None = None,
+        name: str = "",
     ) -> None:
-        if topic.msg_type is not Imu:
-            raise TypeError(
-                f"expected a topic of Imu, got {topic.msg_type.__name__} on {topic.name}"
-            )
+        _check_type(topic, Imu)
+        if field is not None:
+            _check_type(field, MagneticField)
         self.name = name or topic.name
-        self._topic = topic
+        self._topic, self._field = topic, field
+        self._topics = [topic] if field is None else [topic, field]
+        self._join = FieldJoin()
         self._estimator = estimator
         self._lock = Lock()
         self.shared: dict[Any, Any] = {}
-        self._ring = _Ring(KEPT, 20)
-        self._received = 0
+        self._ring = _Ring(KEPT, 26)
         self._late = 0
+        self._newest_ns = int(np.iinfo(np.int64).min)
         self._arrived_ns = 0
         self._error = ""
         self._calibration: ImuCalibration | None = None
@@ -126,45 +138,53 @@ class LiveSource:
         self._thread.start()
 
     def close(self) -> None:
-        """End the reception; the caller closes the topic afterwards."""
+        """End the reception; the caller closes the topics afterwards."""
         self._stop.set()
         self._thread.join()
 
     def _receive(self) -> None:
         while not self._stop.wait(_DRAIN_S):
             try:
-                messages = self._topic.recv_all()
-                if messages:
-                    self._take(conversion.series_from_imu(messages))
+                series = conversion.series_from_imu(self._topic.recv_all())
+                fields = [] if self._field is None else self._field.recv_all()
+                self._take(series, fields)
             except StrapdownError as error:
                 self._error = str(error)
                 return
 
-    def _take(self, series: ImuSeries) -> None:
-        """Store a block, with its estimate; samples whose stamp goes back are counted and left."""
-        newest = self._ring.stamps
-        last_ns = newest[1] if newest else np.iinfo(np.int64).min
-        before = np.maximum.accumulate(np.concatenate([[last_ns], series.t_ns[:-1]]))
-        forward = series.t_ns > before
-        late = len(series) - int(forward.sum())
-        if late:
-            series = series[forward]
-        measured = np.hstack([series.angular_velocity, series.specific_force])
+    def _take(self, series: ImuSeries, fields: Sequence[MagneticField] = ()) -> None:
+        """Store what has arrived, with its estimate."""
+        received = len(series)
+        series = self._forward(series)
+        if self._field is not None:
+            series = self._join.take(series, fields)
+        if len(series):
+            self._store(series)
+        if received or len(series):
+            with self._lock:
+                self._arrived_ns = time_ns()
+
+    def _store(self, series: ImuSeries) -> None:
+        """Store rows as measured, as calibrated, and with their estimate."""
+        measured = _numbers(series)
         if self._calibration is not None:
             series = self._calibration.apply(series)
         known = np.full((len(series), 4), np.nan)
         own = known if series.q_world_from_body is None else series.q_world_from_body
         estimated = known
-        if self._estimator is not None and len(series):
+        if self._estimator is not None:
             estimated = self._estimator.run(series).q_world_from_body
-        values = np.hstack(
-            [series.angular_velocity, series.specific_force, own, estimated, measured]
-        )
+        values = np.hstack([_numbers(series), own, estimated, measured])
         with self._lock:
             self._ring.append(series.t_ns, values)
-            self._received += len(series)
-            self._late += late
-            self._arrived_ns = time_ns()
+
+    def _forward(self, series: ImuSeries) -> ImuSeries:
+        """Leave out and count samples whose stamp goes back."""
+        reached = np.maximum.accumulate(np.concatenate([[self._newest_ns], series.t_ns]))
+        self._newest_ns = int(reached[-1])
+        forward = series.t_ns > reached[:-1]
+        self._late += len(series) - int(forward.sum())
+        return series if forward.all() else series[forward]
 
     def span(self) -> Span | None:
         """Return the time of the samples that are kept."""
@@ -185,7 +205,7 @@ class LiveSource:
         """Return the quantities of the IMU and the attitude, from the begin of a span on."""
         with self._lock:
             t, values = self._ring.since(span.start_ns)
-        series = ImuSeries(t, values[:, 0:3], values[:, 3:6])
+        series = self._imu(t, values[:, _SHOWN])
         track = Trajectory(t, self._shown(values))
         if frames is not None:
             series = series.in_frames(world=frames.world, body=frames.body)
@@ -197,25 +217,29 @@ class LiveSource:
 
     def series_within(self, span: Span) -> ImuSeries | None:
         """Return the samples of a span; None where there are none."""
-        return self._series(span, 0)
+        return self._series(span, _SHOWN)
 
     def measured_within(self, span: Span) -> ImuSeries | None:
         """Return the samples of a span as received; None where there are none."""
-        return self._series(span, 14)
+        return self._series(span, _MEASURED)
 
     def apply(self, calibration: ImuCalibration) -> None:
         """Calibrate the samples that arrive from now on."""
         self._calibration = calibration
 
-    def _series(self, span: Span, column: int) -> ImuSeries | None:
-        """Return the samples of a span whose rates and forces begin at a column."""
+    def _series(self, span: Span, columns: slice) -> ImuSeries | None:
+        """Return the samples of a span in these columns."""
         with self._lock:
             t, values = self._ring.since(span.start_ns)
         inside = (t >= span.start_ns) & (t < span.stop_ns)
         if not inside.any():
             return None
-        rate, force = values[:, column : column + 3], values[:, column + 3 : column + 6]
-        return ImuSeries(t, rate, force)[inside]
+        return self._imu(t[inside], values[inside, columns])
+
+    def _imu(self, t_ns: IntArray, numbers: FloatArray) -> ImuSeries:
+        """Return rows of rate, force and field as a series."""
+        rate, force, field = np.hsplit(numbers, 3)
+        return ImuSeries(t_ns, rate, force, magnetic_field=None if self._field is None else field)
 
     def body(self, t_ns: int) -> Pose | None:
         """Return the estimate, or else the orientation of the messages, at a time."""
@@ -229,7 +253,7 @@ class LiveSource:
             return None
         with self._lock:
             _, values = self._ring.since(t_ns)
-        ghost = values[:, 6:10]
+        ghost = values[:, _OWN]
         return self._pose(ghost) if np.isfinite(ghost).any() else None
 
     def trail(self) -> FloatArray | None:
@@ -239,8 +263,9 @@ class LiveSource:
     def health(self) -> Sequence[Figure]:
         """Return rate of the last second, age of the newest sample, and losses."""
         span = self.span()
-        stats = self._topic.stats()
-        lost = stats.lost_overwritten + stats.lost_transport
+        stats = [topic.stats() for topic in self._topics]
+        lost = sum(each.lost_overwritten + each.lost_transport for each in stats)
+        malformed = sum(each.malformed for each in stats)
         if span is None:
             waiting = self._error or "waiting for messages"
             return [Figure("state", waiting, not self._error)]
@@ -253,11 +278,14 @@ class LiveSource:
             Figure("rate", f"{clock.rate_hz:.1f} Hz"),
             Figure("last sample", f"{silent_s:.1f} s ago", silent_s < 1.0),
             Figure("lost", str(lost), lost == 0),
-            Figure("malformed", str(stats.malformed), stats.malformed == 0),
+            Figure("malformed", str(malformed), malformed == 0),
             Figure("late", str(self._late), self._late == 0),
             Figure("gaps", str(clock.gaps), clock.gaps == 0),
             Figure("NaN", str(missing), missing == 0),
         ]
+        if self._field is not None:
+            left = self._join.left_out
+            figures.append(Figure("field left out", str(left), left == 0))
         if self._calibration is not None:
             figures.append(Figure("calibration", self._calibration.provenance.method))
         if self._estimator is not None:
@@ -279,4 +307,19 @@ class LiveSource:
         return Pose(q, None, WorldFrame.ENU, BodyFrame.FLU)
 
     def _shown(self, values: FloatArray) -> FloatArray:
-        return values[:, 6:10] if self._estimator is None else values[:, 10:14]
+        return values[:, _OWN if self._estimator is None else _ESTIMATED]
+
+
+def _check_type(topic: Topic[Any], kind: type[Any]) -> None:
+    if topic.msg_type is not kind:
+        raise TypeError(
+            f"expected a topic of {kind.__name__}, got {topic.msg_type.__name__} on {topic.name}"
+        )
+
+
+def _numbers(series: ImuSeries) -> FloatArray:
+    """Return rate, force and field (N, 9) of a series; NaN without a field."""
+    field = series.magnetic_field
+    if field is None:
+        field = np.full((len(series), 3), np.nan)
+    return np.hstack([series.angular_velocity, series.specific_force, field])
