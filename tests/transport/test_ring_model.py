@@ -124,13 +124,15 @@ class Scheduler:
         if frame.f_code.co_filename not in STEPPED:
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        self.point()
-        return self._step
+        offsets = switch_points(frame.f_code)
 
-    def _step(self, frame: FrameType, event: str, _argument: object):
-        if event == "opcode" and frame.f_lasti in switch_points(frame.f_code):
-            self.point()
-        return self._step
+        def step(frame: FrameType, event: str, _argument: object):
+            if event == "opcode" and frame.f_lasti in offsets:
+                self.point()
+            return step
+
+        self.point()
+        return step
 
     def point(self) -> None:
         """Let the next thread continue if this point is a chosen one."""
