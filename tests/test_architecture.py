@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 import strapdown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(strapdown.__file__).parent
 CONTROLLERS = ROOT / "webots" / "controllers"
@@ -22,10 +26,18 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements inside of a node, in which alone imports can stand."""
+    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for each in getattr(node, name, []):
+            yield each
+            yield from statements(each)
+
+
 def imported(tree: ast.AST) -> set[str]:
     """Return all that a module imports anywhere, and of what it takes names from."""
     names = set()
-    for node in ast.walk(tree):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:

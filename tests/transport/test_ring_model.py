@@ -13,6 +13,7 @@ from __future__ import annotations
 import dis
 import inspect
 import itertools
+import math
 import random
 import sys
 import textwrap
@@ -64,10 +65,13 @@ class Scheduler:
     ----------
     changes : iterable of int
         Points, counted over all threads, at which the next thread continues.
+    counted : bool
+        Whether the points behind the last of these are counted; that takes most of the time.
     """
 
-    def __init__(self, changes: Iterable[int]):
+    def __init__(self, changes: Iterable[int], *, counted: bool):
         self.changes = frozenset(changes)
+        self.last = math.inf if counted else max(self.changes)
         self.points = 0
         self.hung = False
         self.blocked: dict[int, Callable[[], bool]] = {}
@@ -124,13 +128,17 @@ class Scheduler:
         if frame.f_code.co_filename not in STEPPED:
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        self.point()
-        return self._step
+        offsets = switch_points(frame.f_code)
 
-    def _step(self, frame: FrameType, event: str, _argument: object):
-        if event == "opcode" and frame.f_lasti in switch_points(frame.f_code):
-            self.point()
-        return self._step
+        def step(frame: FrameType, event: str, _argument: object):
+            if self.points >= self.last:
+                sys.settrace(None)
+            elif event == "opcode" and frame.f_lasti in offsets:
+                self.point()
+            return step
+
+        self.point()
+        return step
 
     def point(self) -> None:
         """Let the next thread continue if this point is a chosen one."""
@@ -222,8 +230,8 @@ SPAN = 1000
 class Run:
     """One run of a scenario: handles on one topic, what they sent and what they received."""
 
-    def __init__(self, changes: Iterable[int]) -> None:
-        self.scheduler = Scheduler(changes)
+    def __init__(self, changes: Iterable[int], *, counted: bool) -> None:
+        self.scheduler = Scheduler(changes, counted=counted)
         self.handles: list[Topic] = []
         self.sent: dict[Topic, list[int]] = {}
         self.received: dict[Topic, list[list[int]]] = {}  # a list for each thread
@@ -365,9 +373,11 @@ def registry_without_thread(monkeypatch):
     monkeypatch.setattr(registry, "_keep", lambda: None)
 
 
-def execute(scenario: Scenario, monkeypatch, first: int, changes: Iterable[int]) -> int:
+def execute(
+    scenario: Scenario, monkeypatch, first: int, changes: Iterable[int], *, counted: bool
+) -> int:
     """Run a scenario once, and return the number of points at which threads could change."""
-    run = Run(changes)
+    run = Run(changes, counted=counted)
     stepped = SimpleNamespace(
         RLock=lambda: Lock(run.scheduler), Condition=Condition, Thread=threading.Thread
     )
@@ -387,13 +397,14 @@ def explore(scenario: Scenario, monkeypatch, most_changes: int, share: float = 1
     runs, choices = 0, [(0, ()), (1, ())]
     while choices:
         first, changes = choices.pop()
+        more = len(changes) < most_changes
         try:
-            points = execute(scenario, monkeypatch, first, changes)
+            points = execute(scenario, monkeypatch, first, changes, counted=more)
         except Exception as error:
             error.add_note(f"{scenario.__name__}: from thread {first}, change at {changes}")
             raise
         runs += 1
-        if len(changes) < most_changes:
+        if more:
             later = range(changes[-1] + 1 if changes else 1, points + 1)
             chosen = [point for point in later if not changes or draw.random() < share]
             choices += [(first, (*changes, point)) for point in chosen]
