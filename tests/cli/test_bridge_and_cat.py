@@ -465,6 +465,7 @@ def test_without_more_words_a_live_topic_is_looked_at_for_a_second(name, monkeyp
     began = time.monotonic()
     done = run("cat", f"local:{name}")
     assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "0 messages in 1 s; --follow waits for more\n"
     assert 0.9 < time.monotonic() - began < 20.0
     monkeypatch.setattr("strapdown.cli.cat.GLANCE_S", 0.1)
     with Topic(Imu, name=name, backend="local") as source:

@@ -316,6 +316,13 @@ def test_no_verb_replaces_its_own_input(brief_dir, tmp_path, arguments):
     assert "is the input" in done.output
 
 
+@pytest.mark.parametrize("verb", ["convert", "integrate"])
+def test_a_folder_that_is_missing_is_named(brief_dir, tmp_path, verb):
+    done = run(verb, brief_dir / "demo.mcap", tmp_path / "none" / "out.ulg")
+    assert done.exit_code == 1
+    assert done.stderr.endswith("none: expected a folder that exists; create it first\n")
+
+
 def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(brief_dir, tmp_path):
     recording = strapdown.open(brief_dir / "demo.mcap")
     truth = recording.trajectories["truth/pose"]

@@ -270,7 +270,7 @@ def test_of_a_real_log_the_lost_time_is_that_which_info_reports(data_dir, tmp_pa
         ("a.tum", (), "an ending of .ulg, .mcap, .csv, .bag, .npz, .parquet, got '.tum'"),
         ("a.ulg", ("--clock", "epoch"), "states when its clock began, for --clock epoch"),
         ("there.ulg", (), "there.ulg: exists already; pass --force"),
-        ("no/a.ulg", (), "No such file or directory"),
+        ("no/a.ulg", (), "no: expected a folder that exists"),
     ],
 )
 def test_errors_are_one_line_with_exit_code_1(flight_log, tmp_path, target, options, text):

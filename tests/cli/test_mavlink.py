@@ -238,6 +238,13 @@ def test_record_refuses_a_telemetry_log_without_imu_and_attitude(tmp_path):
     assert not (tmp_path / "a.npz").exists()
 
 
+def test_silence_is_told_as_such(free_port, tmp_path):
+    out = tmp_path / "silence.npz"
+    report, done = run_json("record", out, "--listen", free_port, "--duration", "0.2")
+    assert (done.exit_code, out.exists()) == (1, False)
+    assert report["error"].endswith("received none; check the target of the sender")
+
+
 def test_an_interrupted_recording_is_kept(talk, free_port, tmp_path):
     out = tmp_path / "flight.npz"
     command = [COMMAND, "mavlink", "record", str(out), "--listen", str(free_port)]

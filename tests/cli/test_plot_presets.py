@@ -166,6 +166,14 @@ def test_what_cannot_be_drawn_is_one_line(flight_log, tmp_path, options, text):
     assert not (tmp_path / "a.png").exists()
 
 
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [("a.htm", ".png, .svg, .pdf, .html, got '.htm'"), ("no/a.png", "no: expected a folder")],
+)
+def test_where_nothing_can_be_drawn_is_told_before_the_recording_is_read(tmp_path, output, text):
+    assert text in one_line(run(tmp_path / "none.csv", "--output", tmp_path / output))
+
+
 def test_pictures_are_replaced_only_on_request(flight_log, tmp_path):
     output = tmp_path / "a.png"
     output.touch()

@@ -44,6 +44,7 @@ __all__ = [
     "read_losses",
     "refuse_input",
     "require_clock",
+    "require_folder",
     "taken",
     "working",
 ]
@@ -102,6 +103,12 @@ def refuse_input(target: Path, sources: Iterable[Path]) -> None:
         raise typer.BadParameter(f"{target} is the input; write to another file")
 
 
+def require_folder(target: Path) -> None:
+    """Raise where the folder of a file to write does not exist."""
+    if not target.parent.is_dir():
+        raise FormatError("expected a folder that exists; create it first", path=target.parent)
+
+
 def check_targets(
     output: Path | None,
     picture: Path | None,
@@ -121,10 +128,7 @@ def check_targets(
         if path is not None:
             refuse(path, force=force)
             refuse_input(path, sources)
-            if not path.parent.is_dir():
-                raise FormatError(
-                    "expected a folder that exists; create it first", path=path.parent
-                )
+            require_folder(path)
 
 
 def covered(recording: Recording, topic: str | None, *, anyway: bool) -> str:

@@ -96,7 +96,10 @@ def cat(
                 raise typer.BadParameter("it works for live topics", param_hint="'--follow'")
             lost = _file(Path(source), out, count, topic)
     data = {"source": source, "messages": out.rows}
-    return Outcome(data, [counted(out.rows, "message")], lost, code, aside=True)
+    read = counted(out.rows, "message")
+    if is_address(source) and not (out.rows or follow or count or code):
+        read += f" in {GLANCE_S:g} s; --follow waits for more"
+    return Outcome(data, [read], lost, code, aside=True)
 
 
 def _file(path: Path, out: RowWriter, count: int | None, topic: str | None) -> list[str]:

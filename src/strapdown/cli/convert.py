@@ -24,6 +24,7 @@ from strapdown.cli._common import (
     read_losses,
     refuse_input,
     require_clock,
+    require_folder,
 )
 from strapdown.cli._in_blocks import from_blocks
 from strapdown.cli._outcome import Outcome, say
@@ -199,6 +200,7 @@ def convert(
     source = sources[0]
     with _written(target, form) as file, merging(sources[1:]):
         refuse_input(file, sources)
+        require_folder(file)
         shape.check_target(file)
         if increments and shape.changes_rate:
             raise typer.BadParameter(

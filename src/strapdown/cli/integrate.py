@@ -19,6 +19,7 @@ from strapdown.cli._common import (
     read_losses,
     refuse_input,
     require_clock,
+    require_folder,
     working,
 )
 from strapdown.cli._outcome import Outcome
@@ -153,6 +154,7 @@ def integrate(
 def _check_target(source: Path, target: Path) -> None:
     """Raise for the input as a target, and for an ending of another kind of file."""
     refuse_input(target, [source])
+    require_folder(target)
     check_ending(target, ENDINGS)
 
 

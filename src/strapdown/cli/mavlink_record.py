@@ -120,8 +120,9 @@ def _listen(address: str, duration: float | None, scale: RawScale | None) -> tup
                 collection.add(message)
     recording = collection.recording(link.decoder, name="mavlink")
     if not collection.messages:
+        others = sum(recording.report.skipped.values())
         raise PeerLostError(
             f"expected MAVLink messages of an IMU at {host}:{port}, received "
-            f"{sum(recording.report.skipped.values())} others; check the target of the sender"
+            f"{f'{others} of other types' if others else 'none'}; check the target of the sender"
         )
     return recording, 128 + signals[0] if signals else EXIT_OK

@@ -9,11 +9,21 @@ import typer
 
 from strapdown import plots
 from strapdown._checks import as_member
-from strapdown.cli._common import Force, Input, Output, Topic, read_losses, working
+from strapdown.cli._common import (
+    Force,
+    Input,
+    Output,
+    Topic,
+    check_targets,
+    read_losses,
+    working,
+)
 from strapdown.cli._completion import completed
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._reading import drawn, open_imu, open_input
 from strapdown.errors import UnknownNameError
+from strapdown.formats._output import check_ending
+from strapdown.plots._axes import PICTURES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,6 +83,8 @@ def plot(
     strapdown plot flight.ulg --preset psd --topic sensor_gyro_fifo.0 --output spectrum.png
     """
     chosen = as_member(Preset, preset, "preset")
+    check_ending(output, (*PICTURES, ".html"))
+    check_targets(output, None, force=force, recording=False, sources=[source])
     with working(f"reading {source}"):
         recording = _read(source, chosen, topic)
     with working("drawing"):

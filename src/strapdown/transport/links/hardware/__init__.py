@@ -39,14 +39,14 @@ def open_link(backend: Serial | Udp | Iio, channel: Channel, sink: Sink) -> Hard
     UnknownNameError, FormatError
         There is no such protocol, or its file declares none.
     """
+    name = device_path(channel.name) if isinstance(backend, Serial) else channel.name
     if channel.form.msg_type is not Imu:
         raise TransportError(
-            f"{backend.name}:{channel.name} has messages of type Imu, got "
-            f"{channel.form.name}: open it as Imu"
+            f"{backend.name}:{name} has messages of type Imu, got {channel.form.name}; it is a "
+            "sensor, which only sends: receive Imu from it, and publish to another topic"
         )
     if isinstance(backend, Iio):
         return HardwareLink(backend.name, IioSensor(channel.name, backend), sink)
-    name = device_path(channel.name) if isinstance(backend, Serial) else channel.name
 
     def opened(baud: int) -> Port:
         if isinstance(backend, Serial):
