@@ -323,6 +323,17 @@ def test_a_folder_that_is_missing_is_named(brief_dir, tmp_path, verb):
     assert done.stderr.endswith("none: expected a folder that exists; create it first\n")
 
 
+@pytest.mark.parametrize("arguments", [("demo",), ("study", "rate")], ids=lambda each: each[0])
+def test_a_file_in_place_of_a_folder_is_named_as_such(tmp_path, arguments):
+    file = tmp_path / "a"
+    file.touch()
+    done = run(*arguments, "--output", file)
+    assert done.exit_code == 2
+    said = "".join(done.stderr.replace("│", " ").split())  # lines are wrapped
+    assert "'--output'" in said
+    assert said.count("isafile") == 1
+
+
 def test_fuse_with_a_reference_of_another_time_still_writes_and_says_so(brief_dir, tmp_path):
     recording = strapdown.open(brief_dir / "demo.mcap")
     truth = recording.trajectories["truth/pose"]

@@ -45,7 +45,8 @@ CONSUMER_IMU = ImuSpec(
 def demo(
     *,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for demo.mcap and demo.png.")
+        Path,
+        typer.Option("--output", "-o", file_okay=False, help="Folder for demo.mcap and demo.png."),
     ] = Path(),
     seed: Annotated[int, typer.Option(help="Seed of the sensor noise.")] = 0,
     force: Force = False,

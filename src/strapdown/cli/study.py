@@ -22,7 +22,9 @@ def study(
         ),
     ],
     *,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the results.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", file_okay=False, help="Folder of the results.")
+    ],
     executor: Annotated[
         str,
         typer.Option(
