@@ -147,7 +147,7 @@ def test_half_a_command_or_options_that_do_nothing_are_usage_errors(arguments):
     ("output", "words"),
     [
         ("there.csv", "exists already"),
-        ("attitude.doc", "there is no writer for the ending '.doc'"),
+        ("attitude.doc", "there is no format with the ending '.doc'"),
         ("nowhere/attitude.csv", "expected a folder that exists"),
     ],
 )

@@ -96,6 +96,6 @@ def block_writer(path: str | PathLike[str], *, force: bool = False) -> Iterator[
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in _WRITERS:
-        raise UnknownNameError("block writer for the ending", ending, _WRITERS)
+        raise UnknownNameError("format with the ending", ending, _WRITERS, nearest=len(_WRITERS))
     with _WRITERS[ending](path, force=force) as writer:
         yield writer

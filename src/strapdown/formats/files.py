@@ -180,7 +180,7 @@ def check_output(path: str | PathLike[str], *, force: bool = False) -> Path:
     """
     path = as_path(path)
     if (ending := path.suffix.lower()) not in WRITERS:
-        raise UnknownNameError("writer for the ending", ending, WRITERS)
+        raise UnknownNameError("format with the ending", ending, WRITERS, nearest=len(WRITERS))
     refuse(path, force=force)
     return path
 
