@@ -208,7 +208,8 @@ def test_navigation_with_a_barometer_is_that_of_the_verb(drive, tmp_path):
 
 def test_navigation_in_real_time_needs_no_order_of_fixes_and_samples(drive, tmp_path):
     (tmp_path / "drive.mcap").symlink_to(drive)
-    text = NAVIGATE.format(speed=10.0) + "heading = 0.3\nheading_sigma = 0.1\nbuffer = 5\n"
+    # Faster, a busy machine delays fixes behind a second of samples.
+    text = NAVIGATE.format(speed=4.0) + "heading = 0.3\nheading_sigma = 0.1\nbuffer = 5\n"
     parts = ran(tmp_path, text + RECORD)
     assert parts["out"].received == parts["imu"].sent == 2500
     assert parts["out"].losses == ()
@@ -219,8 +220,8 @@ def test_navigation_in_real_time_needs_no_order_of_fixes_and_samples(drive, tmp_
     ours = strapdown.open(tmp_path / "run.mcap").trajectory("out")
     theirs = strapdown.open(tmp_path / "verb.mcap").trajectory("navigation")
     assert ours.t_ns.tolist() == theirs.t_ns.tolist()
-    off_m = np.abs(ours.position_world - theirs.position_world)[-500:].max(axis=1)
-    assert np.median(off_m) < 0.05  # a busy machine delays some fixes behind many samples
+    off = ours.position_world[-500:] - theirs.position_world[-500:]
+    assert np.abs(off).max() < 0.1  # of fixes that come after their samples
 
 
 def test_live_navigation_without_a_fix_keeps_only_what_a_start_may_use():
