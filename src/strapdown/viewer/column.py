@@ -90,8 +90,7 @@ class Column:
             self._build_head()
             with ui.element("div").classes("view-body"):
                 with ui.element("div").classes("view-scene").props(f"id=scene-{number}"):
-                    world = self._source.frames().split(" ", maxsplit=1)[0]
-                    self.scene = Scene(WorldFrame(world or "ENU"), self._source.trail(), dark=dark)
+                    self._space = ui.element("div").classes("view-space")
                     with ui.element("div").classes("view-text"):
                         self._caption = ui.label().classes("view-caption")
                         self._values = ui.label().classes("view-values")
@@ -119,13 +118,7 @@ class Column:
             "view-panels"
         ):
             with ui.tab_panel(_SIGNALS):
-                self.chart = TimeChart(
-                    self._model,
-                    self._model.panels(number),
-                    marks=self._model.marks(number),
-                    dark=self._dark,
-                    on_zoom=on_zoom,
-                )
+                self.chart = TimeChart(self._model, dark=self._dark, on_zoom=on_zoom)
             self._analyses = {}
             for name in _ANALYSES:
                 with ui.tab_panel(name):
@@ -134,6 +127,12 @@ class Column:
                 self._events = ui.element("div")
             with ui.tab_panel(_CALIBRATE):
                 self._calibration = ui.element("div")
+
+    def build_scene(self) -> None:
+        """Draw the scene: after the charts, as drawing in space starts slowly in software."""
+        world = self._source.frames().split(" ", maxsplit=1)[0]
+        with self._space:
+            self.scene = Scene(WorldFrame(world or "ENU"), self._source.trail(), dark=self._dark)
 
     def show_pose(self) -> None:
         """Turn the body, move the cursor, and write the values at it."""

@@ -97,8 +97,7 @@ class Page:
                 ui.label(f"Difference: {difference.name}").classes("view-name")
                 ui.label(difference.alignment).classes("view-badge").props("id=alignment")
             with ui.element("div").classes("view-panels"):
-                panels = self.model.difference_panels()
-                return TimeChart(self.model, panels, dark=dark, on_zoom=self._zoomed)
+                return TimeChart(self.model, dark=dark, on_zoom=self._zoomed)
 
     def _build_timeline(self) -> None:
         low, high = self.model.extent_s
@@ -126,7 +125,12 @@ class Page:
         gets the newest state when it is ready, and nothing queues up.
         """
         client = ui.context.client
+        for chart in self._charts:
+            await chart.mounted(_STALLED_S)
+        self._show_charts()
+        await _drawn()
         for column in self._columns:
+            column.build_scene()
             background_tasks.create(self._find_events(column))
         before = monotonic()
         health_at = charts_at = 0.0
@@ -146,7 +150,7 @@ class Page:
                 health_at = now + _HEALTH_S
                 self._show_health()
             self._show_time()
-            await client.run_javascript("return 0", timeout=_STALLED_S)
+            await _drawn()
             for column in self._columns:
                 column.note_delay()
             await asyncio.sleep(max(0.0, _FRAME_S - (monotonic() - now)))
@@ -259,6 +263,12 @@ class Page:
 
     def _show_help(self) -> None:
         self._help.open()
+
+
+async def _drawn() -> None:
+    """Wait until the page has drawn what was sent to it."""
+    await asyncio.sleep(0)  # the calls of charts are queued by tasks of their own
+    await ui.run_javascript("return 0", timeout=_STALLED_S)
 
 
 def _build_help() -> ui.dialog:

@@ -103,6 +103,7 @@ def serve(  # noqa: PLR0913 (each names one property of the server)
         reload=False,
         show=False,
         show_welcome_message=False,
+        tailwind=False,  # its classes are not used, and it delays the first chart
         access_log=False,
         http=TimedHttpProtocol,
         ws_max_size=MAX_MESSAGE_BYTES,

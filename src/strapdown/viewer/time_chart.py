@@ -19,35 +19,26 @@ __all__ = ["TimeChart", "with_lines"]
 class TimeChart:
     """Panels of one source, or of a difference, over the window of a page.
 
+    The framework would walk through data among the options each time: lines are sent beside them.
+
     Parameters
     ----------
     model : ViewModel
         State of the page.
-    panels : list of Panel
-        Charts at first.
-    marks : sequence of Mark, optional
-        Events at first.
     dark : bool
         Colours for a dark page.
     on_zoom : callable
         Called with the event of a zoom in the browser.
     """
 
-    def __init__(
-        self,
-        model: ViewModel,
-        panels: list[Panel],
-        *,
-        marks: Sequence[Mark] = (),
-        dark: bool,
-        on_zoom: Callable[..., object],
-    ) -> None:
+    def __init__(self, model: ViewModel, *, dark: bool, on_zoom: Callable[..., object]) -> None:
         self._model, self._dark = model, dark
-        self._panels, self._extent_s = panels, model.extent_s
+        self._heads: list[tuple[str, str]] | None = None
+        self._extent_s = model.extent_s
         self._cursor_at = -1.0
-        with ui.element("div").classes("view-stack"):
-            self._chart = ui.echart(self._options(marks)).classes("view-chart")
-            self._chart.style(f"height: {height_px(panels)}px")
+        with ui.element("div").classes("view-stack") as self._stack:
+            self._stack.style(f"height: {height_px(())}px")
+            self._chart = ui.echart({}).classes("view-chart")
             self._chart.on("chart:datazoom", on_zoom, ["start", "end", "batch"], throttle=0.05)
             self._cursor = ui.element("div").classes("view-cursor")
 
@@ -56,25 +47,35 @@ class TimeChart:
         """Number of the chart's element."""
         return self._chart.id
 
-    def _options(self, marks: Sequence[Mark]) -> dict[str, Any]:
-        window_s, extent_s = self._model.window_s, self._model.extent_s
-        return options(self._panels, window_s, extent_s, marks=marks, dark=self._dark)
+    async def mounted(self, timeout_s: float) -> None:
+        """Wait until the browser has made the chart, which takes no lines before.
+
+        Raises
+        ------
+        TimeoutError
+        """
+        await ui.run_javascript(
+            f"while (!getElement({self.id})?.chart) await new Promise(requestAnimationFrame);"
+            "return 0",
+            timeout=timeout_s,
+        )
 
     def show(
         self, panels: list[Panel], lines: list[dict[str, Any]], marks: Sequence[Mark] = ()
     ) -> None:
         """Send lines, and nothing else where the panels are as before."""
-        extent_s = self._model.extent_s
-        same = _heads(panels) == _heads(self._panels) and extent_s == self._extent_s
-        self._panels, self._extent_s = panels, extent_s
+        heads, extent_s = [(each.name, each.frame) for each in panels], self._model.extent_s
+        same = heads == self._heads and extent_s == self._extent_s
+        self._heads, self._extent_s = heads, extent_s
         if same:
             changed: dict[str, Any] = {"series": lines}
             if marks:
                 bands = {"markArea": marked(marks, dark=self._dark)}
                 changed["series"] = [lines[0] | bands, *lines[1:]]
         else:  # a live source has got its quantities, or a recording is longer than before
-            changed = self._options(marks)
-            self._chart.style(f"height: {height_px(panels)}px")
+            window_s = self._model.window_s
+            changed = options(panels, window_s, extent_s, marks=marks, dark=self._dark)
+            self._stack.style(f"height: {height_px(panels)}px")
         self._chart.run_chart_method("setOption", changed, {"notMerge": not same})
 
     def show_zoom(self) -> None:
@@ -98,6 +99,3 @@ def with_lines(panels: list[Panel]) -> tuple[list[Panel], list[dict[str, Any]]]:
     """Return panels with what a page needs to draw them again."""
     return panels, series_data(panels)
 
-
-def _heads(panels: Sequence[Panel]) -> list[tuple[str, str]]:
-    return [(each.name, each.frame) for each in panels]
