@@ -35,11 +35,9 @@ class CockpitTab:
         State of the page.
     number : int
         Of the source.
-    dark : bool
-        Colours for a dark page.
     """
 
-    def __init__(self, model: ViewModel, number: int, *, dark: bool) -> None:
+    def __init__(self, model: ViewModel, number: int) -> None:
         self._model, self._number = model, number
         self._source = model.sources[number]
         self._begin_ns: int | None = None
@@ -48,7 +46,7 @@ class CockpitTab:
         self._points = spiral(POINTS)
         self._facets = facet_of(self._points)
         with ui.row().classes("view-cockpit"):
-            self._build_sphere("#1d232a" if dark else "#f4f6f8")
+            self._build_sphere("#1d232a" if model.is_dark else "#f4f6f8")
             with ui.column():
                 self._build_controls()
         ui.timer(_PERIOD_S, self._update)

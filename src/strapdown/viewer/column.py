@@ -59,8 +59,6 @@ class Column:
         State of the page.
     number : int
         Of the source.
-    dark : bool
-        Colours for a dark page.
     on_zoom : callable
         Called with the event of a zoom in the browser.
     on_seek : callable
@@ -72,11 +70,10 @@ class Column:
         model: ViewModel,
         number: int,
         *,
-        dark: bool,
         on_zoom: Callable[..., object],
         on_seek: Callable[[float], object],
     ) -> None:
-        self._model, self._number, self._dark = model, number, dark
+        self._model, self._number = model, number
         self._source = model.sources[number]
         self._on_seek = on_seek
         self._figures: list[ui.label] = []
@@ -118,7 +115,7 @@ class Column:
             "view-panels"
         ):
             with ui.tab_panel(_SIGNALS):
-                self.chart = TimeChart(self._model, dark=self._dark, on_zoom=on_zoom)
+                self.chart = TimeChart(self._model, on_zoom=on_zoom)
             self._analyses = {}
             for name in _ANALYSES:
                 with ui.tab_panel(name):
@@ -131,8 +128,9 @@ class Column:
     def build_scene(self) -> None:
         """Draw the scene: after the charts, as drawing in space starts slowly in software."""
         world = self._source.frames().split(" ", maxsplit=1)[0]
+        trail, dark = self._source.trail(), self._model.is_dark
         with self._space:
-            self.scene = Scene(WorldFrame(world or "ENU"), self._source.trail(), dark=self._dark)
+            self.scene = Scene(WorldFrame(world or "ENU"), trail, dark=dark)
 
     def show_pose(self) -> None:
         """Turn the body, move the cursor, and write the values at it."""
@@ -218,7 +216,7 @@ class Column:
         from strapdown.viewer.cockpit_tab import CockpitTab  # noqa: PLC0415 (takes its time)
 
         with self._calibration:
-            return CockpitTab(self._model, self._number, dark=self._dark)
+            return CockpitTab(self._model, self._number)
 
     async def _analyse(self, name: str) -> None:
         """Draw a spectrum or an Allan deviation of the window."""
@@ -239,15 +237,17 @@ class Column:
             if not panels:
                 ui.label(reason)
                 return
-            chart = ui.echart(logarithmic(panels, x_name, dark=self._dark)).classes("view-chart")
+            drawn = logarithmic(panels, x_name, dark=self._model.is_dark)
+            chart = ui.echart(drawn).classes("view-chart")
             chart.style(f"height: {height_px(panels, TALL_PX)}px")
 
     async def _save_picture(self) -> None:
         """Let the browser save the charts as a picture."""
+        background = "#121212" if self._model.is_dark else "#ffffff"
         await ui.run_javascript(
             f"const link = document.createElement('a'); link.download = 'strapdown.png';"
             f"link.href = getElement({self.chart.id}).chart.getDataURL("
-            f"{{pixelRatio: 2, backgroundColor: '{'#121212' if self._dark else '#ffffff'}'}});"
+            f"{{pixelRatio: 2, backgroundColor: '{background}'}});"
             f"link.click(); return 0;",
             timeout=30.0,
         )

@@ -87,6 +87,8 @@ class ViewModel:
     ----------
     difference : Difference or None
         Of two recordings, if they have samples or attitudes to compare.
+    is_dark : bool
+        Whether the page has dark colours.
     """
 
     sources: Sequence[Source]
@@ -95,6 +97,7 @@ class ViewModel:
     rate: float = 1.0
     loops: bool = True
     frames: Frames | None = None
+    is_dark: bool = False
     extent_s: tuple[float, float] = (-LIVE_S, 0.0)
     _zoom: tuple[float, float] | None = field(default=None, repr=False)
     _frozen: dict[int, int] = field(default_factory=dict, repr=False)

@@ -17,16 +17,19 @@ from strapdown.viewer.time_chart import TimeChart, with_lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nicegui import Client
     from nicegui.events import GenericEventArguments, KeyEventArguments
 
     from strapdown.viewer.sources import Source
 
-__all__ = ["Page"]
+__all__ = ["PATIENCE_S", "Page"]
 
 _FRAME_S: Final = 1.0 / 30.0
 _CHARTS_S: Final = 0.1
 _HEALTH_S: Final = 1.0
 _STALLED_S: Final = 3600.0
+PATIENCE_S: Final = 30.0
+"""Longest wait for a slow browser, and for one that lost its connection [s]."""
 _RATES: Final = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 _PLACE: Final = re.compile(r"#t=(-?[\d.]+)&z=(-?[\d.]+),(-?[\d.]+)")
 _HELP: Final = (
@@ -46,25 +49,20 @@ class Page:
     ----------
     sources : sequence of Source
         Shown side by side.
-    dark : bool
-        Whether the browser prefers dark pages.
-    place : str
-        Fragment of the address, with time and zoom of an earlier page.
     """
 
-    def __init__(self, sources: Sequence[Source], *, dark: bool, place: str = "") -> None:
+    def __init__(self, sources: Sequence[Source]) -> None:
         self.model = ViewModel(sources)
-        self._restore(place)
         self._charts_due = False
         self._place = ""
-        ui.dark_mode(value=dark)
+        self._colours = ui.dark_mode()
         with ui.element("main").classes("view-main"):
             with ui.element("div").classes("view-sources"):
                 self._columns = [
-                    Column(self.model, number, dark=dark, on_zoom=self._zoomed, on_seek=self._seek)
+                    Column(self.model, number, on_zoom=self._zoomed, on_seek=self._seek)
                     for number in range(len(sources))
                 ]
-            self._difference = self._build_difference(dark=dark)
+            self._difference = self._build_difference()
             self._build_timeline()
         self._help = _build_help()
         ui.keyboard(on_key=self._key)
@@ -86,7 +84,7 @@ class Page:
         self.model.zoom(start_s, stop_s)
         self.model.seek(time_s)
 
-    def _build_difference(self, *, dark: bool) -> TimeChart | None:
+    def _build_difference(self) -> TimeChart | None:
         """Build the charts of the difference of two recordings, below both."""
         difference = self.model.difference
         if difference is None:
@@ -97,7 +95,7 @@ class Page:
                 ui.label(f"Difference: {difference.name}").classes("view-name")
                 ui.label(difference.alignment).classes("view-badge").props("id=alignment")
             with ui.element("div").classes("view-panels"):
-                return TimeChart(self.model, dark=dark, on_zoom=self._zoomed)
+                return TimeChart(self.model, on_zoom=self._zoomed)
 
     def _build_timeline(self) -> None:
         low, high = self.model.extent_s
@@ -118,13 +116,15 @@ class Page:
             link.props('aria-label="copy a link to this time and zoom"')
             ui.button("?", on_click=self._show_help).props('flat dense id=help aria-label="help"')
 
-    async def run(self) -> None:
-        """Draw frames as long as the client exists.
-
-        A frame is sent after the page has drawn the one before, so that a slow or hidden page
-        gets the newest state when it is ready, and nothing queues up.
-        """
-        client = ui.context.client
+    async def _begin(self, client: Client) -> None:
+        """Wait for the browser, and draw the charts, then the scenes."""
+        await client.connected(timeout=PATIENCE_S)
+        is_dark, place = await client.run_javascript(
+            "return [matchMedia('(prefers-color-scheme: dark)').matches, location.hash]",
+            timeout=PATIENCE_S,
+        )
+        self.model.is_dark = self._colours.value = bool(is_dark)
+        self._restore(str(place))
         for chart in self._charts:
             await chart.mounted(_STALLED_S)
         self._show_charts()
@@ -132,6 +132,15 @@ class Page:
         for column in self._columns:
             column.build_scene()
             background_tasks.create(self._find_events(column))
+
+    async def run(self) -> None:
+        """Draw frames as long as the client exists.
+
+        A frame is sent after the page has drawn the one before, so that a slow or hidden page
+        gets the newest state when it is ready, and nothing queues up.
+        """
+        client = ui.context.client
+        await self._begin(client)
         before = monotonic()
         health_at = charts_at = 0.0
         while not client.is_deleted:

@@ -17,7 +17,7 @@ except ModuleNotFoundError:
     raise BackendMissingError("the viewer", extra="viewer") from None
 
 from strapdown.viewer.http_timeout import TimedHttpProtocol
-from strapdown.viewer.page import Page
+from strapdown.viewer.page import PATIENCE_S, Page
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,8 +29,6 @@ __all__ = ["serve"]
 
 _LOOK_S: Final = 0.02
 """Time between two looks at the port [s]."""
-_PATIENCE_S: Final = 30.0
-"""Longest wait for a slow browser, and for one that lost its connection [s]."""
 
 
 def serve(  # noqa: PLR0913 (each names one property of the server)
@@ -73,16 +71,10 @@ def serve(  # noqa: PLR0913 (each names one property of the server)
     app.add_middleware(Guard, hosts=hosts, token=token, scheme=scheme)
     style = files("strapdown.viewer").joinpath("page.css").read_text()
 
-    @ui.page("/", title="strapdown", response_timeout=_PATIENCE_S, reconnect_timeout=_PATIENCE_S)
+    @ui.page("/", title="strapdown", response_timeout=PATIENCE_S, reconnect_timeout=PATIENCE_S)
     async def index() -> None:
-        client = ui.context.client
         ui.add_css(style)
-        await client.connected(timeout=_PATIENCE_S)
-        dark, place = await client.run_javascript(
-            "return [matchMedia('(prefers-color-scheme: dark)').matches, location.hash]",
-            timeout=_PATIENCE_S,
-        )
-        await Page(sources, dark=bool(dark), place=str(place)).run()
+        await Page(sources).run()
 
     async def announce() -> None:
         """Report the address once it answers: start-up ends before that."""

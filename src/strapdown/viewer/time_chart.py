@@ -25,14 +25,12 @@ class TimeChart:
     ----------
     model : ViewModel
         State of the page.
-    dark : bool
-        Colours for a dark page.
     on_zoom : callable
         Called with the event of a zoom in the browser.
     """
 
-    def __init__(self, model: ViewModel, *, dark: bool, on_zoom: Callable[..., object]) -> None:
-        self._model, self._dark = model, dark
+    def __init__(self, model: ViewModel, *, on_zoom: Callable[..., object]) -> None:
+        self._model = model
         self._heads: list[tuple[str, str]] | None = None
         self._extent_s = model.extent_s
         self._cursor_at = -1.0
@@ -70,11 +68,11 @@ class TimeChart:
         if same:
             changed: dict[str, Any] = {"series": lines}
             if marks:
-                bands = {"markArea": marked(marks, dark=self._dark)}
+                bands = {"markArea": marked(marks, dark=self._model.is_dark)}
                 changed["series"] = [lines[0] | bands, *lines[1:]]
         else:  # a live source has got its quantities, or a recording is longer than before
             window_s = self._model.window_s
-            changed = options(panels, window_s, extent_s, marks=marks, dark=self._dark)
+            changed = options(panels, window_s, extent_s, marks=marks, dark=self._model.is_dark)
             self._stack.style(f"height: {height_px(panels)}px")
         self._chart.run_chart_method("setOption", changed, {"notMerge": not same})
 
@@ -98,4 +96,3 @@ class TimeChart:
 def with_lines(panels: list[Panel]) -> tuple[list[Panel], list[dict[str, Any]]]:
     """Return panels with what a page needs to draw them again."""
     return panels, series_data(panels)
-
