@@ -117,7 +117,7 @@ class Page:
             ui.button("?", on_click=self._show_help).props('flat dense id=help aria-label="help"')
 
     async def _begin(self, client: Client) -> None:
-        """Wait for the browser, and draw the charts, then the scenes."""
+        """Wait for the browser, and draw health and charts, then the scenes."""
         await client.connected(timeout=PATIENCE_S)
         is_dark, place = await client.run_javascript(
             "return [matchMedia('(prefers-color-scheme: dark)').matches, location.hash]",
@@ -128,6 +128,7 @@ class Page:
         for chart in self._charts:
             await chart.mounted(_STALLED_S)
         self._show_charts()
+        self._show_health()
         await _drawn()
         for column in self._columns:
             column.build_scene()
