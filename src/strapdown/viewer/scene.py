@@ -110,7 +110,7 @@ class Scene:
             return middle, 0.0
         scale = _REACH / reach
         placed = ((points - middle) * scale).tolist()
-        ui.scene.point_cloud(placed, [[0.6, 0.6, 0.6]] * len(placed), point_size=3.0)
+        ui.scene.point_cloud(placed, [[0.6, 0.6, 0.6]] * len(placed), point_size=2.0)
         return middle, scale
 
 
