@@ -397,7 +397,11 @@ def fifo_delays_ns(messages: Messages) -> IntArray:
 
 
 def _readings(
-    records: NDArray[np.void], axes: tuple[str, ...] = ("xyz",), *, gyro: bool, **others: Any
+    records: NDArray[np.void],
+    axes: tuple[str, ...] = ("xyz",),
+    *,
+    gyro: bool,
+    **others: Any,  # noqa: ANN401 (any field)
 ) -> ImuSeries:
     """Return a series of which one of the two vectors is known, with some other fields."""
     values = np.column_stack([records[axis] for axis in axes])
