@@ -36,10 +36,10 @@ REMOVED_BY = {
     "attitude_mounting": (Alignment.WORLD_AND_BODY,),
 }
 """Findings about an orientation that an alignment removes."""
-_WARMING = 200
-"""Samples that run before the time is measured, so that all machine code exists."""
 BLAMES_SENSORS = ("gyro_axes", "attitude_gravity")
 """Findings by an orientation about the sensors."""
+_WARMING = 200
+"""Samples that run before the time is measured, so that all machine code exists."""
 
 
 @dataclass(frozen=True)

@@ -215,7 +215,7 @@ class TimeTally:
         earliest, latest = int(waiting.min()), int(waiting.max())
         stamps = np.append(self._latest, waiting) if self._taken else waiting
         steps = np.diff(stamps)
-        if steps.size and steps.min() <= 0:
+        if (stamps[1:] <= stamps[:-1]).any():
             duplicate, backward = _late(stamps)
             self._duplicates += int(duplicate.sum())
             self._backward += int(backward.sum())

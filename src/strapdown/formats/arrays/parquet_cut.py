@@ -67,9 +67,10 @@ class _Page(NamedTuple):
 def declaration(data: bytes | mmap) -> bytes | None:
     """Return the empty table at the start of a file, or None."""
     start = at = len(MAGIC)
+    if data[start : start + len(MAGIC)] != MAGIC:
+        return None
     while (at := data.find(MAGIC, at + 1, _LONGEST)) > 0:
-        size = int.from_bytes(data[at - 4 : at], "little")
-        if size == at - start - _TAIL and data[start : start + len(MAGIC)] == MAGIC:
+        if int.from_bytes(data[at - 4 : at], "little") == at - start - _TAIL:
             return data[start : at + len(MAGIC)]
     return None
 
