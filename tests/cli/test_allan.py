@@ -101,6 +101,16 @@ def test_a_model_that_does_not_fit_is_exit_code_3(tmp_path):
     ).stdout.replace("\n", " ")
 
 
+def test_a_log_that_moved_says_so_before_its_numbers(tmp_path):
+    rng, count = np.random.default_rng(3), 6000
+    turning = np.where(np.arange(count) > 5000, 1.0, 0.0)[:, None]
+    rate = rng.normal(0.0, 1e-3, (count, 3)) + turning
+    force = rng.normal([0.0, 0.0, 9.81], 1e-2, (count, 3))
+    strapdown.write(tmp_path / "moved.csv", ImuSeries(np.arange(count) * STEP_NS, rate, force))
+    text = run("allan", tmp_path / "moved.csv").stdout
+    assert 0 < text.index("s of motion") < text.index("95 % interval")
+
+
 def test_a_recording_of_a_field_alone_is_refused_by_name(tmp_path):
     t_ns, none = np.arange(200) * 10_000_000, np.full((200, 3), np.nan)
     field = np.full((200, 3), 2e-5)

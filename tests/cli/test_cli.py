@@ -41,6 +41,24 @@ def demo_dir(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize(
+    ("given", "example"),
+    [
+        (["logs/a.mcap"], "strapdown convert logs/a.mcap a.csv"),
+        (["a.ulg", "--topic", "imu"], "strapdown convert a.ulg a.mcap"),
+    ],
+)
+def test_a_conversion_without_a_target_says_that_it_is_missing(given, example, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    done = runner.invoke(app, ["convert", *given], prog_name="strapdown")
+    assert done.exit_code == 2
+    assert f"Missing argument 'TARGET', such as in: {example}" in done.output
+
+
+def test_a_conversion_without_anything_misses_its_source():
+    assert "Missing argument 'SOURCE'" in run("convert").output
+
+
 @pytest.fixture(scope="module")
 def brief_dir(tmp_path_factory):
     """What a shorter demo leaves, for all that can be told from it."""

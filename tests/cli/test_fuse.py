@@ -13,7 +13,9 @@ from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
 import strapdown
+from strapdown._kernels.compilation import worth_compiling
 from strapdown.bridges.mavlink import MavlinkLink
+from strapdown.cli import _compare
 from strapdown.cli._app import app
 from strapdown.cli._params import configured
 from strapdown.errors import ValueRangeError
@@ -94,6 +96,20 @@ def test_the_comparison_has_every_estimator_and_draws_them(recorded, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG\r\n")
     view = run(recorded, "--compare").stdout
     assert all(name in view for name in names)
+
+
+@pytest.mark.parametrize(("count", "compiles"), [(100, False), (60_000, True)])
+def test_the_time_of_an_estimator_has_no_time_of_the_compiler(flight, count, compiles):
+    calls = []
+
+    class Estimator:
+        def run(self, series, **_):
+            calls.append((len(series), worth_compiling(1)))
+
+    part = flight.samples.series()[np.zeros(count, int)]
+    _, seconds = _compare._timed("one", Estimator, part, with_field=False)
+    assert calls == [(min(count, 200), compiles), (count, False)]
+    assert 0.0 <= seconds < 1.0
 
 
 def test_without_a_reference_estimators_are_compared_with_the_best_smoother(flight, tmp_path):

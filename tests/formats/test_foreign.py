@@ -270,6 +270,29 @@ def test_ordinary_tables_open(tmp_path, name):
     assert recording.report.lost_messages == 0
 
 
+@pytest.mark.parametrize("letters", ["wf", "ga", "wa", "gf"])
+def test_letters_of_rates_and_forces_name_their_columns(tmp_path, letters):
+    header = ["t [s]", *names(f"{letters[0]}{{}}"), *names(f"{letters[1]}{{}}")]
+    (tmp_path / "a.csv").write_text(text(header, T, W * DEG, F))
+    series = strapdown.open(tmp_path / "a.csv").imu_series()
+    np.testing.assert_allclose(series.angular_velocity, W, atol=1e-12)
+    np.testing.assert_allclose(series.specific_force, F, atol=1e-12)
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n[s],[g],[g],[g]\n"])
+def test_a_table_without_rows_is_named_as_one(tmp_path, end):
+    (tmp_path / "a.csv").write_text("t,ax,ay,az" + end)
+    for read in (strapdown.open, read_sheet):
+        with pytest.raises(FormatError, match="rows of numbers below the names t, ax, ay, az, got"):
+            read(tmp_path / "a.csv")
+
+
+def test_other_text_is_no_table_without_rows(tmp_path):
+    (tmp_path / "a.txt").write_text("It was the last time, that a sample of text, was read\n")
+    with pytest.raises(FormatError, match="or a table in text, got a file that begins with"):
+        strapdown.open(tmp_path / "a.txt")
+
+
 def test_a_real_export_of_a_logger(data_dir):
     path = data_dir / "gait_tracking" / "short_walk.csv"
     series = strapdown.open(path).imu_series()
@@ -588,6 +611,10 @@ def test_the_folder_of_a_kitti_drive(tmp_path):
         ("gx_offset", None),
         ("xgyro", ("angular_velocity", "x", None)),
         ("zacc (mg)", ("specific_force", "z", "mg")),
+        ("fx", ("specific_force", "x", None)),
+        ("fz [m/s^2]", ("specific_force", "z", "m/s^2")),
+        ("wy", ("angular_velocity", "y", None)),
+        ("fix", None),
         ("xg", None),
         ("SampleTimeFine", ("counter", "", None)),
         ("roll_rate_dps", ("angular_velocity", "x", "deg/s")),

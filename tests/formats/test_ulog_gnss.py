@@ -8,7 +8,8 @@ from pyulog import ULog
 
 import strapdown
 from strapdown.messages.conversion import barometer_from_air_data, gnss_from_sensor_gps
-from strapdown.series import FixType
+from strapdown.series import FixType, GnssSeries
+from strapdown.series.columns import present
 
 
 @pytest.fixture
@@ -128,11 +129,90 @@ def test_arrays_hold_fixes_and_air_data(log_of, tmp_path, ending):
     assert again.barometers == recording.barometers
 
 
-def test_a_ulog_names_the_fixes_that_it_does_not_hold(log_of, tmp_path):
+def test_a_copied_log_names_the_fixes_that_it_does_not_hold(log_of, tmp_path):
     recording = strapdown.open(log_of("sample_px4_events.ulg"))
     copied = strapdown.write(tmp_path / "copy.ulg", recording)
     (left,) = (line for line in copied.lost if "not carried over" in line)
     assert "vehicle_gps_position" in left
-    fixes = recording.gnss_series()
-    alone = strapdown.write(tmp_path / "alone.ulg", strapdown.Recording(gnss={"gps": fixes}))
-    assert alone.lost == ("gps: 583 rows of aiding",)
+
+
+def test_a_ulog_holds_fixes_and_air_data(log_of, tmp_path):
+    recording = strapdown.open(log_of("sample_px4_events.ulg"))
+    own = strapdown.Recording(gnss=recording.gnss, barometers=recording.barometers)
+    path = tmp_path / "own.ulg"
+    report = strapdown.write(path, own)
+    assert (report.lost, report.notes) == ((), ())
+    back = strapdown.open(path)
+    assert back.report.messages == report.messages
+    for name, fixes in recording.gnss.items():
+        again = back.gnss[name]
+        for column, _, values in present(fixes):
+            np.testing.assert_allclose(getattr(again, column), values, rtol=1e-6, err_msg=column)
+    assert back.barometers == recording.barometers
+    log = theirs(path, "vehicle_gps_position")
+    original = theirs(log_of("sample_px4_events.ulg"), "vehicle_gps_position")
+    for field in ("timestamp", "fix_type", "satellites_used", "vel_n_m_s", "vel_d_m_s"):
+        np.testing.assert_array_equal(log[field], original[field], err_msg=field)
+    fixed = original["fix_type"] >= 3
+    for field in ("latitude_deg", "longitude_deg", "altitude_ellipsoid_m", "eph", "epv"):
+        np.testing.assert_allclose(log[field][fixed], original[field][fixed], rtol=1e-6)
+
+
+def fixes_of(**columns):
+    t_ns = np.arange(1, 5) * 10**9
+    degrees = np.radians([47.0, 47.1, np.nan, 47.3])
+    covariance = np.tile(np.diag([4.0, 4.0, 9.0]), (4, 1, 1))
+    return GnssSeries(t_ns, degrees, degrees / 5, degrees * 100, covariance, **columns)
+
+
+def test_fixes_without_a_type_get_that_of_their_position(tmp_path):
+    path = tmp_path / "a.ulg"
+    report = strapdown.write(path, strapdown.Recording(gnss={"fix": fixes_of()}))
+    assert report.lost == ()
+    assert report.notes == ("fix: written as sensor_gps.0",)
+    back = strapdown.open(path).gnss["sensor_gps.0"]
+    assert back.fix_type.tolist() == [3, 3, 0, 3]
+    np.testing.assert_allclose(back.latitude, fixes_of().latitude, rtol=1e-15)
+    np.testing.assert_allclose(back.position_covariance, fixes_of().position_covariance)
+    assert np.isnan(back.velocity_world).all()
+    assert set(theirs(path, "sensor_gps")["satellites_used"]) == {255}
+
+
+def test_heading_and_other_axes_are_those_of_px4(tmp_path):
+    path, heading = tmp_path / "a.ulg", np.array([0.0, 1.5, -3.0, np.nan])
+    velocity = np.array([[1.0, 2.0, 3.0]] * 4)  # north, east, down
+    fixes = fixes_of(velocity_world=velocity, heading=heading, world="NED")
+    with strapdown.formats.block_writer(path) as writer:
+        writer.write(strapdown.Recording(gnss={"fix": fixes[:2]}))
+        writer.write(strapdown.Recording(gnss={"fix": fixes[2:]}))
+    log = theirs(path, "sensor_gps")
+    assert [set(log[f"vel_{axis}_m_s"]) for axis in "ned"] == [{1.0}, {2.0}, {3.0}]
+    assert log["cog_rad"] == pytest.approx(np.arctan2(2.0, 1.0))
+    back = strapdown.open(path).gnss["sensor_gps.0"]
+    np.testing.assert_allclose(back.heading, heading, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(back.in_frames(world="NED").velocity_world, velocity)
+
+
+@pytest.mark.parametrize(
+    ("columns", "lost"),
+    [
+        ({"fix_type": [3, 7, 0, 3]}, "fix_type"),
+        ({"fix_type": [3, 0, 0, 3]}, "latitude, longitude, altitude"),
+        ({"t_ns": np.arange(4) * 10**9 + 1}, "t_ns below one microsecond"),
+    ],
+)
+def test_what_the_messages_of_px4_do_not_hold_is_named(tmp_path, columns, lost):
+    fixes = fixes_of().replace(
+        **{k: np.asarray(v, None if k == "t_ns" else np.uint8) for k, v in columns.items()}
+    )
+    report = strapdown.write(tmp_path / "a.ulg", strapdown.Recording(gnss={"fix": fixes}))
+    assert report.lost == (f"fix: {lost}",)
+
+
+def test_a_covariance_that_is_no_sphere_is_left_out(tmp_path):
+    fixes = fixes_of()
+    slanted = fixes.position_covariance.copy()
+    slanted[:, 0, 1] = slanted[:, 1, 0] = 1.0
+    fixes = fixes.replace(position_covariance=slanted)
+    report = strapdown.write(tmp_path / "a.ulg", strapdown.Recording(gnss={"sensor_gps.0": fixes}))
+    assert report.notes == ("left out of the file: position_covariance",)

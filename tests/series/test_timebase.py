@@ -405,3 +405,9 @@ def test_the_short_way_round_is_taken_whatever_the_sign():
     q = np.array([[0, 0, 0, 1], [0, 0, -np.sin(0.1), -np.cos(0.1)]])
     found = timebase.orientation_at(Trajectory([0, 10], q), [5])
     np.testing.assert_allclose(found, [[0, 0, np.sin(0.05), np.cos(0.05)]], atol=1e-15)
+
+
+def test_a_step_back_that_wraps_around_64_bits_is_backward():
+    limits = np.iinfo(np.int64)
+    found = timebase.report(np.array([0, limits.max, limits.min, limits.max]))
+    assert (found.duplicates, found.backward) == (1, 1)

@@ -106,14 +106,32 @@ EPILOG = (
     "3 done, but data was lost, dropped or repaired; 130 interrupted."
 )
 
-SOURCES, WORKERS = "sources", "workers"
-"""Arguments: several recordings, of a verb that joins them; number of processes."""
+SOURCES, TARGET, WORKERS = "sources", "target", "workers"
+"""Arguments: several recordings, of a verb that joins them; the file to write; processes."""
 SWITCHES = {
     "json": "Print one JSON object, with the exit code and the losses.",
     "quiet": "Print errors and losses only.",
     "strict": "Exit with code 1 instead of 3 if data was lost; the output is still written.",
     "debug": "Show the traceback of an error.",
 }
+
+
+class Verb(TyperCommand):
+    """A verb that asks for the file to write where the only file given has taken its place."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Parse the arguments."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            values, _, _ = self.make_parser(ctx).parse_args(args=given)
+            alone = values.get(TARGET)
+            if alone and not values[SOURCES] and getattr(error.param, "name", "") == SOURCES:
+                other = ".csv" if alone.endswith(".mcap") else ".mcap"
+                example = f"{ctx.command_path} {alone} {Path(alone).with_suffix(other).name}"
+                ctx.fail(f"Missing argument 'TARGET', such as in: {example}")
+            raise
 
 
 class VerbGroup(TyperGroup):
@@ -153,7 +171,7 @@ class VerbGroup(TyperGroup):
         module += "_" * keyword.iskeyword(name)
         verb = getattr(import_module(f"strapdown.cli.{module}"), module if is_top else name)
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")
-        app.command(name=name, epilog=EPILOG)(
+        app.command(name=name, epilog=EPILOG, cls=Verb)(
             _as_command(verb, reads=name in READERS, endings=MANY.get(name))
         )
         return typer.main.get_command(app)

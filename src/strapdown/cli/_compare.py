@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from strapdown import plots
+from strapdown._kernels.compilation import compiling_first, worth_compiling
 from strapdown.cli._common import working
 from strapdown.cli._declination import Declination, about_heading, to_north
 from strapdown.errors import FormatError
@@ -18,7 +20,7 @@ from strapdown.geometry import WorldFrame, quaternion
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from matplotlib.figure import Figure
 
@@ -36,6 +38,8 @@ REMOVED_BY = {
 """Findings about an orientation that an alignment removes."""
 BLAMES_SENSORS = ("gyro_axes", "attitude_gravity")
 """Findings by an orientation about the sensors."""
+_WARMING = 200
+"""Samples that run before the time is measured, so that all machine code exists."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ class Contest:
             largest = e.total_max / RAD_PER_DEG
             figures = (e.total_deg, e.heading_deg, e.inclination_deg, largest)
             cells = (f"{figure:.3f}" for figure in figures)
-            table.add_row(row.name, *cells, f"{row.samples_per_s / 1e6:.2f}")
+            table.add_row(row.name, *cells, f"{row.samples_per_s / 1e6:.3g}")
         return table
 
     def figure(self, title: str) -> Figure:
@@ -135,12 +139,7 @@ def compare(
     """Run every filter and smoother, and evaluate each against an attitude of the recording."""
     results: dict[str, tuple[OrientationResult, float]] = {}
     for name, estimator in _estimators():
-        with working(f"compiling {name}"):
-            estimator().run(series[:2], use_magnetic_field=with_field)
-        with working(f"{name} over {len(series)} samples"):
-            made, start = estimator(), time.perf_counter()
-            result = made.run(series, use_magnetic_field=with_field)
-            seconds = time.perf_counter() - start
+        result, seconds = _timed(name, estimator, series, with_field=with_field)
         results[name] = to_north(result, north), seconds
     uses_field = any(result.uses_magnetic_field for result, _ in results.values())
     if topic is not None:
@@ -172,6 +171,19 @@ def aligned(reference: Trajectory, errors: OrientationEvaluation) -> Trajectory:
     return inside.replace(
         q_world_from_body=quaternion.multiply(turned, errors.removed_body_rotation)
     )
+
+
+def _timed(
+    name: str, estimator: Callable[[], Any], series: ImuSeries, *, with_field: bool
+) -> tuple[OrientationResult, float]:
+    """Return the result of an estimator, and its run time without that of the compiler [s]."""
+    as_later = compiling_first() if worth_compiling(len(series)) else nullcontext()
+    with working(f"compiling {name}"), as_later:
+        estimator().run(series[:_WARMING], use_magnetic_field=with_field)
+    with working(f"{name} over {len(series)} samples"):
+        made, start = estimator(), time.perf_counter()
+        result = made.run(series, use_magnetic_field=with_field)
+        return result, time.perf_counter() - start
 
 
 def _estimators() -> Iterator[tuple[str, Any]]:

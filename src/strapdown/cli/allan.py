@@ -125,13 +125,13 @@ def allan(
         with working("fitting noise"):
             fit = result.fit(bandwidth_hz=bandwidth)
     origin = _origin(source, log.recording, series)
-    view: list[RenderableType] = [*log.notes, origin, *result.notes]
+    warnings = [*result.warnings, *(fit.warnings if fit else ())]
+    warned = (f"warning: {printable(warning)}" for warning in warnings)
+    view: list[RenderableType] = [*log.notes, origin, *result.notes, *warned]
     found = {"input": str(source), "topic": log.topic, "allan": _summary(result)}
     if fit is not None:
         found |= {"noise": fit.to_dict(), "covariance": _covariance(fit)}
         view += [_table(fit), *_minima(fit)]
-    warnings = [*result.warnings, *(fit.warnings if fit else ())]
-    view += [f"warning: {printable(warning)}" for warning in warnings]
     texts: dict[Path, str] = {}
     if data is not None:
         texts[data] = result.to_csv(fit)

@@ -157,6 +157,10 @@ def format_of(path: Path) -> str:
     for name, reader in READERS.items():
         if reader.sniff(head, path):
             return name
+    from strapdown.formats.foreign.text_table import lack_of_rows  # noqa: PLC0415 (it was asked last)
+
+    if (what := lack_of_rows(head)) is not None:
+        raise FormatError(what, path=path)
     got = f"a file that begins with {head[:16]!r}" if head else "an empty file"
     if path.is_dir():
         got = "a folder without metadata.yaml or mav0; name a file in it"

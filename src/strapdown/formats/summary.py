@@ -191,12 +191,15 @@ def of_stamps(
     series: Mapping[str, Series],
     clocks: Mapping[str, TimeTally],
     *,
-    lost: int = 0,
+    lost: tuple[int, int] = (0, 0),
     damage: Iterable[str] = (),
 ) -> Summary:
-    """Return the summary of topics of which the stamps were read, and no other column."""
+    """Return the summary of topics of which the stamps were read, and no other column.
+
+    ``lost`` counts messages and bytes.
+    """
     rows = sum(clock.samples for clock in clocks.values())
-    report = ReadReport(form, rows, lost, notes=(_OF_STAMPS,), damage=tuple(damage))
+    report = ReadReport(form, rows, *lost, notes=(_OF_STAMPS,), damage=tuple(damage))
     return Summary(report, topic_summaries(series.items(), clocks), Source.STAMPS)
 
 

@@ -182,9 +182,9 @@ def common_id(ids: NDArray[np.uint32]) -> int:
     return int(ids[0]) if ids.size and np.all(ids == ids[0]) else 0
 
 
-def bits_from_axes(clipped: BoolArray) -> ByteArray:
-    """Return the bits X=1, Y=2, Z=4 of the axes that are clipped, (N, 3) to (N,)."""
-    x, y, z = clipped.view(np.uint8).T
+def bits_from_axes(clipped: BoolArray | ByteArray) -> ByteArray:
+    """Return the bits X=1, Y=2, Z=4 of the axes that are not 0, (N, 3) to (N,)."""
+    x, y, z = ((axis != 0).view(np.uint8) for axis in clipped.T)
     bits: ByteArray = x | y << 1 | z << 2
     return bits
 

@@ -214,15 +214,16 @@ class TimeTally:
             return
         earliest, latest = int(waiting.min()), int(waiting.max())
         stamps = np.append(self._latest, waiting) if self._taken else waiting
-        duplicate, backward = _late(stamps)
-        late = duplicate | backward
-        steps = np.diff(stamps[~late] if late.any() else stamps)
+        steps = np.diff(stamps)
+        if (stamps[1:] <= stamps[:-1]).any():
+            duplicate, backward = _late(stamps)
+            self._duplicates += int(duplicate.sum())
+            self._backward += int(backward.sum())
+            steps = np.diff(stamps[~(duplicate | backward)])
         small = not steps.size or steps.max() <= _MOST_IN_4_BYTES
         self._steps.append(steps.astype(np.uint32) if small else steps)
         self._earliest = min(self._earliest, earliest) if self._taken else earliest
         self._latest = max(self._latest, latest) if self._taken else latest
-        self._duplicates += int(duplicate.sum())
-        self._backward += int(backward.sum())
         self._taken = self.samples
 
     def report(self, *, gap_after_ns: int | None = None) -> TimeReport:
@@ -230,8 +231,8 @@ class TimeTally:
         self._take()
         steps = np.concatenate([np.empty(0, np.uint32), *self._steps])
         self._steps = [steps]
-        median = float(np.median(steps)) if steps.size else np.nan
-        limit = _gap_limit(steps) if gap_after_ns is None else gap_after_ns
+        median = _median(steps)
+        limit = _gap_limit(median) if gap_after_ns is None else gap_after_ns
         gaps = steps[steps > limit].astype(np.int64)
         regular = steps[steps <= limit] if gaps.size else steps
         slowest, fastest = (regular.max(), regular.min()) if regular.size else (np.nan, np.nan)
@@ -403,10 +404,17 @@ def _spread(steps: AnyArray, median: float) -> float:
     return float(np.sqrt(sum(squares) / steps.size))
 
 
-def _gap_limit(steps: IntArray) -> int:
-    """Return the interval above which a step is a gap [ns]."""
-    return max(
-        _SHORTEST_GAP_NS, round(GAP_INTERVALS * float(np.median(steps))) if steps.size else 0
+def _median(steps: AnyArray) -> float:
+    """Return the median of steps; NaN where there is none."""
+    return float(np.median(steps)) if steps.size else math.nan
+
+
+def _gap_limit(median: float) -> int:
+    """Return the interval above which a step is a gap, from the median of the steps [ns]."""
+    return (
+        _SHORTEST_GAP_NS
+        if math.isnan(median)
+        else max(_SHORTEST_GAP_NS, round(GAP_INTERVALS * median))
     )
 
 
@@ -436,7 +444,7 @@ class _Place:
 def _locate(target: IntArray, stamps: IntArray, max_gap_ns: int | None) -> _Place:
     """Locate target stamps among increasing ones; ``fraction`` is for the filled rows only."""
     steps = np.diff(stamps)
-    limit = _gap_limit(steps) if max_gap_ns is None else max_gap_ns
+    limit = _gap_limit(_median(steps)) if max_gap_ns is None else max_gap_ns
     right = np.searchsorted(stamps, target)
     exact = np.searchsorted(stamps, target, side="right") > right
     filled = ~exact & (right > 0) & (right < stamps.size)

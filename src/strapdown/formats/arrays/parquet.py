@@ -3,8 +3,9 @@
 The column ``topic`` names the topic of each row; columns that a topic lacks are null there.
 Vectors are stored in columns ``angular_velocity_x`` and so on, covariances in
 ``..._covariance_xx`` and so on, attitude in ``q_world_from_body_x`` to ``_w``. The metadata entry
-``strapdown`` holds the header of each topic. Pages and headers have a checksum (CRC-32). Needs the
-extra ``parquet``.
+``strapdown`` holds the header of each topic. Pages and headers have a checksum (CRC-32). The file
+begins with an empty table of the same columns and headers, for a file that is cut. Needs the extra
+``parquet``.
 """
 
 from __future__ import annotations
@@ -25,13 +26,8 @@ from strapdown.formats._series_headers import (
     recording_of,
     without_rows,
 )
-from strapdown.formats.arrays.parquet_groups import (
-    MAGIC,
-    Groups,
-    library,
-    opened,
-    reading,
-)
+from strapdown.formats.arrays.parquet_cut import MAGIC
+from strapdown.formats.arrays.parquet_groups import Groups, library, opened, reading
 from strapdown.formats.arrays.parquet_writer import CHECK, KEY, parquet_writer
 from strapdown.formats.block_reader import NeedsWhole
 from strapdown.formats.reports import ReadReport, WriteReport
@@ -76,7 +72,7 @@ def read(
         The file.
     salvage : bool
         Leave out damaged row groups of a recording and count their rows, instead of raising an
-        error. The directory of a file is at its end: of a file that is cut nothing can be read.
+        error. Of a recording that is cut, the row groups before the cut are read.
     plan : ImportPlan, optional
         Meaning of the columns of another program; by default they are recognised.
     only : frozenset of str, optional
@@ -93,11 +89,11 @@ def read(
     FormatError
         The file is damaged otherwise, or columns of another program are missing or ambiguous.
     """
-    with opened(path) as file:
+    with opened(path, salvage=salvage) as (file, cut):
         metadata = file.schema_arrow.metadata or {}
         if KEY not in metadata:
             return foreign_table(path).read(path, plan)
-        groups = Groups(path, file, salvage=salvage, only=only)
+        groups = Groups(path, file, salvage=salvage, only=only, cut=cut)
         try:
             description = _description(metadata)
             columns = _Columns(groups.table())
@@ -110,18 +106,22 @@ def read(
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(path, error) from error
     recording = recording_of(path, "parquet", found, description)
-    damage = tuple(groups.places.lines())
-    report = replace(recording.report, lost_messages=groups.lost, damage=damage)
+    report = replace(
+        recording.report,
+        lost_messages=groups.lost,
+        lost_bytes=groups.lost_bytes,
+        damage=tuple(groups.places.lines()),
+    )
     return replace(recording, report=report)
 
 
 def blocks(
     path: Path, *, salvage: bool, only: frozenset[str] | None = None
 ) -> ParquetBlocks | None:
-    """Read a recording block by block, as :func:`read`; None for another table."""
-    with opened(path) as file:
+    """Read a recording block by block, as :func:`read`; None for another table or a cut one."""
+    with opened(path, salvage=salvage) as (file, cut):
         ours = KEY in (file.schema_arrow.metadata or {})
-    return ParquetBlocks(path, salvage=salvage, only=only) if ours else None
+    return ParquetBlocks(path, salvage=salvage, only=only) if ours and cut is None else None
 
 
 class ParquetBlocks:
@@ -146,7 +146,7 @@ class ParquetBlocks:
         """Read the file from its beginning."""
         rows = 0
         try:
-            with opened(self._path) as file:
+            with opened(self._path) as (file, _):
                 groups = Groups(self._path, file, salvage=False, only=self._only)
                 description = _description(file.schema_arrow.metadata)
                 said = {
@@ -195,11 +195,11 @@ def summarize(path: Path) -> Summary | None:
     FormatError
         The file is damaged.
     """
-    with opened(path) as file:
+    with opened(path, salvage=True) as (file, cut):
         metadata = file.schema_arrow.metadata or {}
         if KEY not in metadata:
             return None
-        groups = Groups(path, file, salvage=True)
+        groups = Groups(path, file, salvage=True, cut=cut)
         try:
             description = _description(metadata)
             found = {topic: without_rows(said) for topic, said in description["topics"].items()}
@@ -211,7 +211,7 @@ def summarize(path: Path) -> Summary | None:
             groups.compare({topic: clock.samples for topic, clock in clocks.items()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _unfit(path, error) from error
-    lost, damage = groups.lost, groups.places.lines()
+    lost, damage = (groups.lost, groups.lost_bytes), groups.places.lines()
     summary = of_stamps("parquet", found, clocks, lost=lost, damage=damage)
     return replace(summary, history=history_of(description))
 
@@ -228,7 +228,7 @@ def foreign_table(path: Path) -> ArrayTable:
     """
     from strapdown.formats.foreign.array_table import ArrayTable, columns_of_frame  # noqa: PLC0415 (few need it)
 
-    with opened(path) as file, reading(path):
+    with opened(path) as (file, _), reading(path):
         return ArrayTable(columns_of_frame(file.read()))
 
 

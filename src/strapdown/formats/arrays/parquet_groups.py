@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from mmap import ACCESS_READ, mmap
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from strapdown._words import counted
 from strapdown.errors import BackendMissingError, ChecksumError, FormatError, TruncatedError
 from strapdown.formats._guard import foreign_reader
 from strapdown.formats._salvage import Places
+from strapdown.formats.arrays.parquet_cut import MAGIC, declaration, remains
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
 
-__all__ = ["COUNTS", "MAGIC", "Groups", "library", "opened", "reading"]
+__all__ = ["COUNTS", "Groups", "Loss", "library", "opened", "reading"]
 
-MAGIC: Final = b"PAR1"
 COUNTS: Final = b"strapdown.rows"
 """Metadata entry with the number of rows of each topic."""
 _MISMATCH: Final = "CRC checksum verification failed"
@@ -40,31 +42,56 @@ def library() -> tuple[ModuleType, ModuleType]:
     return pa, tables
 
 
+class Loss(NamedTuple):
+    """Loss at the end of a file that is cut."""
+
+    rows: int
+    """Those of the row group that is cut, as far as they are known."""
+    size: int
+    """Bytes after the last whole row group."""
+
+
 @contextmanager
-def opened(path: Path) -> Iterator[Any]:
-    """Open a table whose pages are checked on reading.
+def opened(path: Path, *, salvage: bool = False) -> Iterator[tuple[Any, Loss | None]]:
+    """Open a table whose pages are checked on reading; in salvage, also one that is cut.
 
     Raises
     ------
     TruncatedError
-        The file is cut.
+        The file is cut; in salvage, if it does not begin with a declaration of its columns.
     FormatError
         Its directory is damaged.
     """
     _, tables = library()
-    with path.open("rb") as stream:
-        stream.seek(max(path.stat().st_size - len(MAGIC), 0))
-        if stream.read() != MAGIC:
-            raise TruncatedError(
-                f"expected a table that ends with {MAGIC.decode()}, got damage: the file is cut, "
-                "and its directory, which would be at its end, is lost",
-                path=path,
-                offset=stream.tell(),
-            )
+    with path.open("rb") as stream, mmap(stream.fileno(), 0, access=ACCESS_READ) as data:
+        directory, loss = _directory(path, data, salvage=salvage)
     with reading(path):
-        file = tables.ParquetFile(path, page_checksum_verification=True)
+        file = tables.ParquetFile(path, metadata=directory, page_checksum_verification=True)
     with file:
-        yield file
+        yield file, loss
+
+
+def _directory(path: Path, data: mmap, *, salvage: bool) -> tuple[Any, Loss | None]:
+    """Return a directory of what is left of a cut file, and the loss; None of a whole file."""
+    empty = declaration(data)
+    only_empty = empty is not None and len(data) == len(MAGIC) + len(empty)
+    if data[-len(MAGIC) :] == MAGIC and not only_empty:
+        return None, None
+    if empty is None or not salvage:
+        hint = '; on_error="salvage" gives its whole row groups' if empty else ""
+        raise TruncatedError(
+            f"expected a table that ends with {MAGIC.decode()}, got damage: the file is cut, "
+            f"and its directory, which would be at its end, is lost{hint}",
+            path=path,
+            offset=len(data),
+        )
+    arrow, tables = library()
+    with reading(path):
+        schema = tables.read_metadata(arrow.BufferReader(empty)).schema
+        columns = [schema.column(number) for number in range(len(schema))]
+        left = remains(data, empty, [(each.name, each.physical_type) for each in columns])
+        directory = tables.read_metadata(arrow.BufferReader(left.directory))
+    return directory, Loss(left.begun, len(data) - left.stop)
 
 
 @contextmanager
@@ -89,9 +116,15 @@ class Groups:
         *,
         salvage: bool,
         only: frozenset[str] | None = None,
+        cut: Loss | None = None,
     ) -> None:
         self.places = Places()
-        self.lost = 0
+        self.lost, self.lost_bytes = cut or (0, 0)
+        if cut is not None:
+            self.places.note(
+                f"the file is cut, {counted(cut.size, 'byte')} after its last whole row group; "
+                "rows that would follow are not counted"
+            )
         self._path, self._file, self._salvage, self._only = path, file, salvage, only
 
     def tables(self, columns: list[str] | None = None) -> Iterator[Any]:

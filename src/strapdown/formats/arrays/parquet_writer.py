@@ -6,6 +6,7 @@ import json
 import zlib
 from collections import Counter
 from contextlib import contextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -43,6 +44,7 @@ class ParquetWriter:
         self.lost: tuple[str, ...] = ()
         self.notes: tuple[str, ...] = ()
         self._path = path
+        self._sink: Any = None
         self._file: Any = None
         self._said: dict[str, dict[str, Any]] = {}
         self._rows: Counter[str] = Counter()
@@ -60,13 +62,15 @@ class ParquetWriter:
         if self._file is None:
             self._said = {topic: said for topic, said, _ in parts}
             schema = _schema([series for _, _, series in parts], self._said, block.history)
+            self._sink = arrow.OSFile(str(self._path), "wb")
             self._file = tables.ParquetWriter(
-                self._path,
+                self._sink,
                 schema,
                 compression="zstd",
                 use_dictionary=["topic"],  # sensor values rarely repeat
                 write_page_checksum=True,
             )
+            self._sink.write(_empty_table(schema))  # of a file that is cut, it tells the columns
         for topic, said, series in parts:
             if self._said.get(topic) != said:
                 raise ShapeError(
@@ -91,6 +95,7 @@ class ParquetWriter:
             self.write(Recording())
         self._file.add_key_value_metadata({COUNTS: json.dumps(self._rows)})
         self._file.close()
+        self._sink.close()
 
 
 @contextmanager
@@ -121,6 +126,13 @@ def _schema(series: list[Series], said: dict[str, dict[str, Any]], history: Sequ
     text = described(said, history).encode()
     metadata = {KEY: text, CHECK: f"{zlib.crc32(text):08x}".encode()}
     return arrow.schema(list(fields.items()), metadata=metadata)
+
+
+def _empty_table(schema: Any) -> bytes:  # noqa: ANN401 (foreign)
+    _, tables = library()
+    stream = BytesIO()
+    tables.ParquetWriter(stream, schema).close()
+    return stream.getvalue()
 
 
 def _flat(name: str, array: AnyArray) -> Iterator[tuple[str, AnyArray]]:

@@ -68,23 +68,20 @@ def message_columns(path: Path) -> Iterator[IntArray]:
 def _messages(block: NDArray[np.uint8], page: int) -> IntArray:
     """Return the messages of some pages."""
     at = _cells(block, page)
-    last = len(block) - 1
     size, at = _varints(block, at)
     number, at = _varints(block, at)
-    header, empty, topic, time = (
-        block[np.minimum(at + k, last)].astype(np.int64) for k in range(4)
-    )
-    last_kind = block[np.minimum(at + header - 1, last)]
+    header, empty, topic, time = (_bytes(block, at + k).astype(np.int64) for k in range(4))
+    last_kind = _bytes(block, at + header - 1)
     is_whole = (number > 0) & (size > 0) & (empty == 0) & (last_kind % 2 == 0)  # a blob is even
     is_whole &= (header >= _HEADERS.start) & (header < _HEADERS.stop)
     for kind in (topic, time):
         is_whole &= (kind > 0) & (kind < len(_SIZES)) & (kind != _REAL)
-    at, header, topic, time, number = (each[is_whole] for each in (at, header, topic, time, number))
+    if not is_whole.all():
+        columns = at, header, topic, time, number
+        at, header, topic, time, number = (each[is_whole] for each in columns)
     begin = at + header
-    return np.stack(
-        [number, _integers(block, begin, topic), _integers(block, begin + _SIZES[topic], time)],
-        axis=1,
-    )
+    integers = _integers(block, begin, topic), _integers(block, begin + _SIZES[topic], time)
+    return np.stack([number, *integers]).T  # contiguous columns
 
 
 def _cells(block: NDArray[np.uint8], page: int) -> IntArray:
@@ -102,15 +99,20 @@ def _cells(block: NDArray[np.uint8], page: int) -> IntArray:
 
 def _varints(block: NDArray[np.uint8], at: IntArray) -> tuple[IntArray, IntArray]:
     """Return the unsigned numbers of 7 bits a byte at some offsets, and the offsets after them."""
-    value, at, goes_on = np.zeros(len(at), np.int64), at.copy(), np.ones(len(at), np.bool_)
+    value, goes_on = np.zeros(len(at), np.int64), np.ones(len(at), np.bool_)
     for _ in range(_LONGEST):
-        byte = block[np.minimum(at, len(block) - 1)]
-        value[goes_on] = value[goes_on] << 7 | (byte & 0x7F)[goes_on]
-        at += goes_on
+        byte = _bytes(block, at)
+        value = np.where(goes_on, value << 7 | byte & 0x7F, value)
+        at = at + goes_on
         goes_on &= byte >= 0x80
         if not goes_on.any():
             break
     return value, at
+
+
+def _bytes(block: NDArray[np.uint8], at: IntArray) -> NDArray[np.uint8]:
+    """Return the bytes at some offsets; beyond the end, the last one."""
+    return block.take(at, mode="clip")
 
 
 def _integers(block: NDArray[np.uint8], at: IntArray, kinds: IntArray) -> IntArray:
@@ -119,6 +121,4 @@ def _integers(block: NDArray[np.uint8], at: IntArray, kinds: IntArray) -> IntArr
     value = everywhere[np.minimum(at, len(block) - 8)].astype(np.int64)
     value >>= np.minimum(64 - 8 * _SIZES[kinds], 63)
     constant = kinds >= _CONSTANTS
-    if constant.any():
-        value[constant] = kinds[constant] - _CONSTANTS
-    return value
+    return np.where(constant, kinds - _CONSTANTS, value) if constant.any() else value

@@ -26,6 +26,7 @@ from strapdown.formats.topics.sample import ROWS, TopicSample
 from strapdown.messages.cdr import Wire
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from strapdown._typing import IntArray
@@ -77,8 +78,8 @@ def _add_database(path: Path, database: sqlite3.Connection, sample: TopicSample)
     found = 0
     for table in message_columns(path):
         found += len(table)
-        for number in _distinct(table[:, 1]):
-            rows, _, times = table[table[:, 1] == number].T
+        for number, own in _by_topic(table):
+            rows, _, times = own.T
             sample.add_times(
                 *topics[number], np.sort(times, kind="stable")
             )  # quick where they are in order
@@ -89,11 +90,14 @@ def _add_database(path: Path, database: sqlite3.Connection, sample: TopicSample)
         raise FormatError(f"expected {last} messages, got {found}")
 
 
-def _distinct(numbers: IntArray) -> list[int]:
-    """Return each number once; often there is only one."""
-    same = len(numbers) and (numbers == numbers[0]).all()
-    distinct: list[int] = (numbers[:1] if same else np.unique(numbers)).tolist()
-    return distinct
+def _by_topic(table: IntArray) -> Iterator[tuple[int, IntArray]]:
+    """Yield the rows of each topic; often there is only one."""
+    topics = table[:, 1]
+    if len(topics) and (topics == topics[0]).all():
+        yield int(topics[0]), table
+        return
+    for number in np.unique(topics).tolist():
+        yield number, table[topics == number]
 
 
 def _payloads(database: sqlite3.Connection, numbers: list[int]) -> list[bytes]:

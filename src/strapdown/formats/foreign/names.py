@@ -63,6 +63,7 @@ _LETTERS: Final[Mapping[str, str]] = {
     "g": "angular_velocity",
     "w": "angular_velocity",
     "a": "specific_force",
+    "f": "specific_force",
     "m": "magnetic_field",
     "q": "orientation",
 }

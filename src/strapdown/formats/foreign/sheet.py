@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from strapdown._typing import FloatArray
 
-__all__ = ["Dialect", "Sheet", "dialect_of", "sheet_of"]
+__all__ = ["Dialect", "Sheet", "dialect_of", "heading_of", "sheet_of"]
 
 _SEPARATORS: Final = ("\t", ";", ",", "|", None)
 _ROWS_SEEN: Final = 3
@@ -106,6 +107,17 @@ def dialect_of(lines: Sequence[str]) -> Dialect | None:
     names, units = _names(heads, width)
     quoted = '"' in lines[row]
     return Dialect(separator, comma, quoted, row, names, units)
+
+
+def heading_of(lines: Sequence[str]) -> list[str] | None:
+    """Return the names of the columns of a table without rows; None of other text."""
+    written = [line.strip().lstrip("#%/ ") for line in lines if line.strip()]
+    for line, separator in product(written[:-3:-1], _SEPARATORS):  # units may be below the names
+        cells = _split(line, separator, decimal_comma=False)
+        known = sum(meaning_of(cell) is not None for cell in cells)
+        if known > 2 and 2 * known >= len(cells):  # the time and two axes
+            return cells
+    return None
 
 
 def sheet_of(dialect: Dialect, lines: Sequence[str]) -> Sheet:

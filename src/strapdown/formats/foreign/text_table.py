@@ -10,7 +10,7 @@ import numpy as np
 from strapdown.errors import FormatError
 from strapdown.formats.foreign.importing import Content, import_table
 from strapdown.formats.foreign.long_table import long_layout, pivoted
-from strapdown.formats.foreign.sheet import dialect_of, sheet_of
+from strapdown.formats.foreign.sheet import dialect_of, heading_of, sheet_of
 from strapdown.formats.foreign.stamps import reader
 from strapdown.formats.text.lines import open_text, utf8
 from strapdown.formats.text.rows import Column, Layout
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from strapdown.formats.foreign.sheet import Dialect, Sheet
     from strapdown.formats.recording import Recording
 
-__all__ = ["content", "read", "sheet", "sniff"]
+__all__ = ["content", "lack_of_rows", "read", "sheet", "sniff"]
 
 _SEEN: Final = 1 << 20
 """Bytes from which columns are recognised."""
@@ -118,10 +118,19 @@ def _head(path: Path) -> bytes:
         return file.read(_SEEN)
 
 
+def lack_of_rows(head: bytes) -> str | None:
+    """Return a line about a table that has names of columns and no rows; None of other text."""
+    names = None if b"\0" in head else heading_of(_lines(utf8(head), whole=True))
+    if names is None:
+        return None
+    return f"expected rows of numbers below the names {', '.join(names)[:200]}, got none"
+
+
 def _opened(path: Path, head: bytes) -> tuple[list[str], Dialect]:
     found = _dialect(head)
     if found is None:
-        raise FormatError("expected rows of numbers in columns, got other text", path=path)
+        what = lack_of_rows(head) or "expected rows of numbers in columns, got other text"
+        raise FormatError(what, path=path)
     return found
 
 
@@ -138,11 +147,16 @@ def _dialect(head: bytes) -> tuple[list[str], Dialect] | None:
     head = utf8(head)
     if b"\0" in head:
         return None
-    text = head.removeprefix(codecs.BOM_UTF8).decode(_encoding(head), "ignore")
-    lines = text.split("\n")
-    lines = [line.rstrip("\r") for line in (lines[:-1] if len(lines) > 1 else lines)]
+    lines = _lines(head)
     dialect = dialect_of(lines)
     return None if dialect is None else (lines, dialect)
+
+
+def _lines(head: bytes, *, whole: bool = False) -> list[str]:
+    """Return the lines of a text; the last one may be cut, unless the text is whole."""
+    text = head.removeprefix(codecs.BOM_UTF8).decode(_encoding(head), "ignore")
+    lines = text.split("\n")
+    return [line.rstrip("\r") for line in (lines if whole or len(lines) == 1 else lines[:-1])]
 
 
 def _layout(path: Path, time: TimeColumn, names: Sequence[str]) -> Layout:

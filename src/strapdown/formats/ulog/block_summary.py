@@ -38,7 +38,8 @@ def summarize(path: Path) -> Summary:
         clock_offset_ns = block.clock_offset_ns
         for name, series in series_of(block):
             clocks[name].add(series.t_ns)
-            first.setdefault(name, series[:1])
+            if name not in first:
+                first[name] = series[:1]
             if isinstance(series, ImuSeries) and not is_whole(first[name]):
                 first[name] = series[_known(series)] if is_whole(series) else first[name]
     topics = topic_summaries(first.items(), clocks)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     Bytes: TypeAlias = "bytes | mmap | NDArray[np.uint8]"
     Whole: TypeAlias = "array[int] | NDArray[np.integer]"
-    Span: TypeAlias = "tuple[int, int, int] | NDArray[np.int64]"
+    Span: TypeAlias = "tuple[int, int, int, int] | NDArray[np.int64]"
 
 __all__ = ["follow_rows"]
 
@@ -33,8 +33,9 @@ def follow_rows(
     ----------
     data : bytes-like, or (n,) uint8
         The file.
-    span : tuple of (int, int, int), or (3,) int64
-        Start of the first record, limit for the start of the last, and limit for its end.
+    span : tuple of (int, int, int, int), or (4,) int64
+        Start of the first record, limit for the start of the last, limit for its end, and the
+        number of rows in the tables so far.
     subscribed : (3 * 65536,) int32
         For each message id three values: least and greatest size of a row, and its slot.
     offsets : (m,) int64
@@ -47,10 +48,9 @@ def follow_rows(
     pos : int
         Offset of the first record that was not taken.
     count : int
-        Rows found.
+        Rows in the tables.
     """
-    pos, until, end = span[0], span[1], span[2]
-    count = 0
+    pos, until, end, count = span[0], span[1], span[2], span[3]
     capacity = len(offsets)
     end_of_heads = min(until, end - _HEAD + 1)
     while count < capacity and pos < end_of_heads and data[pos + 2] == _DATA:

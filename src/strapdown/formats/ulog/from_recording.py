@@ -10,6 +10,8 @@ ImuSeries                                   ``sensor_gyro`` and ``sensor_accel``
 Trajectory, only attitude                   ``vehicle_attitude``; a truth or reference
                                             ``vehicle_attitude_groundtruth``
 Trajectory with position or velocity        ``vehicle_odometry``
+GnssSeries                                  ``sensor_gps`` or ``vehicle_gps_position``
+BarometerSeries                             ``vehicle_air_data``
 ==========================================  ================================================
 
 Only these names are used: a series ``sensor_gyro.1`` or ``vehicle_imu.0`` keeps its number, any
@@ -18,8 +20,9 @@ microseconds, numbers float32. ``sensor_combined`` is left out: its rows are mea
 that a series does not hold, and not messages of one sensor.
 
 From a PX4 log are also copied: infos, parameters with their defaults and changes, texts, dropouts
-and ``vehicle_imu_status``. Unchanged rows of ``vehicle_imu``, of attitudes and of odometry are
-those of the log, with their time of publication and resets; of changed rows these are lost.
+and ``vehicle_imu_status``; its receivers and barometers are left out. Unchanged rows of
+``vehicle_imu``, of attitudes and of odometry are those of the log, with their time of publication
+and resets; of changed rows these are lost.
 
 References
 ----------
@@ -40,6 +43,7 @@ from strapdown._version import __version__
 from strapdown.formats._series_headers import Unheld, topics
 from strapdown.formats.recording import REFERENCE_WORDS
 from strapdown.formats.reports import WriteReport
+from strapdown.formats.ulog.aiding_rows import FORMATS, aiding_rows, unheld_aiding
 from strapdown.formats.ulog.copying import LogCopy, Part
 from strapdown.formats.ulog.writer import LoggedRows, UlogWriter
 from strapdown.geometry.frames import BodyFrame
@@ -118,6 +122,8 @@ def ulog_writer(path: Path, *, force: bool = False) -> Iterator[UlogBlockWriter]
     with UlogWriter(path, force=force) as writer:
         for topic, kind in _KINDS.items():  # a later block may contain any of them
             writer.declare(kind, topic)
+        for topic, form in FORMATS.items():
+            writer.declare(form, topic)
         blocks = UlogBlockWriter(writer)
         yield blocks
         blocks.finish()
@@ -133,7 +139,6 @@ class UlogBlockWriter:
         self._numbers: dict[tuple[str, tuple[str, ...]], int] = {}
         self._unheld = Unheld()
         self._means: Counter[str] = Counter()
-        self._aiding: Counter[str] = Counter()
 
     @property
     def messages(self) -> int:
@@ -147,9 +152,6 @@ class UlogBlockWriter:
         lines = [*self._unheld.lost]
         for source, rows in self._means.items():
             lines.append(f"{source}: {rows} rows, which are means over intervals")
-        lines += [
-            f"{source}: {rows} rows of aiding" for source, rows in self._aiding.items() if rows
-        ]
         if late:
             lines.append(f"{late} rows whose stamps go back")
         return [*lines, *(self._log.lost if self._log else ())]
@@ -207,13 +209,19 @@ class UlogBlockWriter:
                 self._means[source] += len(series)
                 continue
             if isinstance(series, GnssSeries | BarometerSeries):
-                self._aiding[source] += 0 if self._log else len(series)  # a log names its topics
+                if self._log is None:  # it names what is not carried over
+                    topic, records = aiding_rows(source, series)
+                    found.append((source, {topic: records} if len(records) else {}))
+                    self._unheld.add(source, unheld_aiding(source, series, records))
                 continue
             found += [(source, rows) for rows in _messages(source, series) if rows]
             self._unheld.add(source, _unheld(source, series))
         found.sort(key=lambda each: each[0].partition(".")[0] not in each[1])
         parts = [
-            (source, Part(_KINDS[topic], self._number(source, tuple(rows)), records, topic))
+            (
+                source,
+                Part(_KINDS.get(topic, topic), self._number(source, tuple(rows)), records, topic),
+            )
             for source, rows in found
             for topic, records in rows.items()
         ]

@@ -112,15 +112,13 @@ class Contents:
     def take(self, chunk: Chunk) -> dict[Topic, IntArray]:
         """Add a chunk; return the offsets of the rows of each topic."""
         order, found = np.argsort(chunk.slots, kind="stable"), {}
-        stamps = np.empty(len(order), np.uint64)
+        at = np.array(self._records.timestamps_at, np.int64)[chunk.slots]
+        stamps = rows_at(self._data, chunk.offsets + at, np.dtype("<u8"))
         counts = np.bincount(chunk.slots)
         groups = np.split(order, np.cumsum(counts)[:-1])
         for slot in np.flatnonzero(counts).tolist():
             offsets, topic = chunk.offsets[groups[slot]], self._records.topics[slot]
-            at = self._records.timestamps_at[slot]
-            own = rows_at(self._data, offsets + at, np.dtype("<u8"))
-            stamps[groups[slot]] = own
-            self._see(topic, own, offsets)
+            self._see(topic, stamps[groups[slot]], offsets)
             found[topic] = offsets
         stamps = np.concatenate([self._recent, stamps])
         places = np.searchsorted(chunk.offsets, [record.offset for record in chunk.records])
@@ -218,8 +216,11 @@ class Contents:
 def _latest(stamps: NDArray[np.uint64]) -> int:
     """Return the latest of the last stamps, without implausible ones."""
     recent = stamps[-_RECENT:]
-    middle = int(np.sort(recent)[len(recent) // 2])
-    return int(recent[recent <= middle + _LONGEST_JUMP_US].max())
+    latest = int(recent.max())
+    if latest - int(recent.min()) > _LONGEST_JUMP_US:
+        middle = int(np.sort(recent)[len(recent) // 2])
+        latest = int(recent[recent <= middle + _LONGEST_JUMP_US].max())
+    return latest
 
 
 def _joined(first: Value, second: Value) -> Value | None:

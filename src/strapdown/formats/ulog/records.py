@@ -193,19 +193,21 @@ class Records:
 
     def _chunk(self, pos: int, until: int, end: int) -> Chunk:
         """Walk to the first record that begins at or after ``until``."""
-        offsets, slots = [np.empty(0, np.int64)], [np.empty(0, np.uint16)]
+        rows = []
         while pos < until:
-            pos, rows, whose = self._walk.follow((pos, until, end))
-            if len(rows):
-                self.counts["D"] += len(rows)
-                offsets.append(rows)
-                slots.append(whose)
+            pos = self._walk.follow(pos, until, end)
+            if self._walk.is_full:
+                rows.append(self._walk.take())
             elif pos < until:
                 stop = self._stop(pos, end)
                 wrong = _CUT if stop is None else self._take(pos, stop, end)
                 pos = self._leave_out(pos, stop, end, wrong) if stop is None or wrong else stop
+        rows.append(self._walk.take())
+        offsets, slots = map(np.concatenate, zip(*rows, strict=True))
+        if len(offsets):
+            self.counts["D"] += len(offsets)
         found, self._found = self._found, []
-        return Chunk(pos, np.concatenate(offsets), np.concatenate(slots), found)
+        return Chunk(pos, offsets, slots, found)
 
     def _bounds(self) -> list[int]:
         """Return the bounds of the parts of the file; appended parts are rare."""

@@ -29,8 +29,10 @@ from .px4_estimates import trajectory_from_vehicle_attitude as trajectory_from_v
 from .px4_estimates import trajectory_from_vehicle_odometry as trajectory_from_vehicle_odometry
 from .px4_estimates import vehicle_attitude_from_trajectory as vehicle_attitude_from_trajectory
 from .px4_estimates import vehicle_odometry_from_trajectory as vehicle_odometry_from_trajectory
+from .px4_gnss import air_data_from_barometer as air_data_from_barometer
 from .px4_gnss import barometer_from_air_data as barometer_from_air_data
 from .px4_gnss import gnss_from_sensor_gps as gnss_from_sensor_gps
+from .px4_gnss import sensor_gps_from_gnss as sensor_gps_from_gnss
 from .px4_rates import fifo_delays_ns as fifo_delays_ns
 from .px4_rates import sensor_combined_from_vehicle_imu as sensor_combined_from_vehicle_imu
 from .px4_rates import series_from_sensor_accel as series_from_sensor_accel

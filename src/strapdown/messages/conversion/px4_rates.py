@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -232,9 +232,13 @@ def series_from_sensor_gyro(messages: Messages, *, strict: bool = False) -> ImuS
     records = as_records(messages, SensorGyro)
     if strict:
         loss.refuse(loss.series_from_sensor(records), ImuSeries)
-    device = SensorIdentity(gyro_device_id=common_id(records["device_id"]))
-    series = _readings(records, ("x", "y", "z"), gyro=True)
-    return series.replace(sensor=device, gyro_clipping=bits_from_axes(records["clip_counter"] > 0))
+    return _readings(
+        records,
+        ("x", "y", "z"),
+        gyro=True,
+        sensor=SensorIdentity(gyro_device_id=common_id(records["device_id"])),
+        gyro_clipping=bits_from_axes(records["clip_counter"]),
+    )
 
 
 def series_from_sensor_accel(messages: Messages, *, strict: bool = False) -> ImuSeries:
@@ -265,9 +269,13 @@ def series_from_sensor_accel(messages: Messages, *, strict: bool = False) -> Imu
     records = as_records(messages, SensorAccel)
     if strict:
         loss.refuse(loss.series_from_sensor(records), ImuSeries)
-    device = SensorIdentity(accel_device_id=common_id(records["device_id"]))
-    series = _readings(records, ("x", "y", "z"), gyro=False)
-    return series.replace(sensor=device, accel_clipping=bits_from_axes(records["clip_counter"] > 0))
+    return _readings(
+        records,
+        ("x", "y", "z"),
+        gyro=False,
+        sensor=SensorIdentity(accel_device_id=common_id(records["device_id"])),
+        accel_clipping=bits_from_axes(records["clip_counter"]),
+    )
 
 
 def series_from_vehicle_angular_velocity(messages: Messages, *, strict: bool = False) -> ImuSeries:
@@ -389,9 +397,13 @@ def fifo_delays_ns(messages: Messages) -> IntArray:
 
 
 def _readings(
-    records: NDArray[np.void], axes: tuple[str, ...] = ("xyz",), *, gyro: bool
+    records: NDArray[np.void],
+    axes: tuple[str, ...] = ("xyz",),
+    *,
+    gyro: bool,
+    **others: Any,  # noqa: ANN401 (any field)
 ) -> ImuSeries:
-    """Return a series of which one of the two vectors is known."""
+    """Return a series of which one of the two vectors is known, with some other fields."""
     values = np.column_stack([records[axis] for axis in axes])
     unknown = np.full(values.shape, np.nan)
     return ImuSeries(
@@ -400,4 +412,5 @@ def _readings(
         unknown if gyro else values,
         body=BodyFrame.FRD,
         world=WorldFrame.NED,
+        **others,
     )
