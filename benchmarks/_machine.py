@@ -11,22 +11,41 @@ from pathlib import Path
 from typing import NamedTuple
 
 _MEASURE = """
-import resource, subprocess, sys, time
+import resource, subprocess, sys, threading, time
+own, ended = 0, threading.Event()
+
+def watch(pid):
+    global own
+    while not ended.wait(0.01):
+        try:
+            with open(f"/proc/{pid}/status") as file:
+                own = max([own, *(int(line.split()[1]) for line in file if "RssAnon" in line)])
+        except OSError:
+            return
+
 start = time.perf_counter()
-code = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+threading.Thread(target=watch, args=[process.pid]).start()
+code = process.wait()
 seconds = time.perf_counter() - start
+ended.set()
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(code, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss)
+print(code, seconds, used.ru_utime + used.ru_stime, used.ru_maxrss, own)
 """
 # A small process between: at its start a process counts the memory of the one that starts it.
 
 
 class Cost(NamedTuple):
-    """Of one command, from start to end."""
+    """Of one command, from start to end.
+
+    ``own_bytes`` is the largest memory without parts of files, which the system drops when it
+    needs their place; taken every 10 ms.
+    """
 
     wall_s: float
     cpu_s: float
     peak_bytes: int
+    own_bytes: int
 
 
 def describe(*packages: str) -> str:
@@ -44,10 +63,11 @@ def cost_of(command: list[str], *, codes: tuple[int, ...] = (0,)) -> Cost:
     measured = subprocess.run(  # noqa: S603 (a command of the benchmark)
         [sys.executable, "-c", _MEASURE, *command], stdout=subprocess.PIPE, check=True
     )
-    code, wall_s, cpu_s, kilobytes = measured.stdout.split()
+    code, wall_s, cpu_s, *kilobytes = measured.stdout.split()
     if int(code) not in codes:
         raise SystemExit(f"{command} ended with {int(code)}")
-    return Cost(float(wall_s), float(cpu_s), int(kilobytes) * 1024)
+    peak, own = (int(each) * 1024 for each in kilobytes)
+    return Cost(float(wall_s), float(cpu_s), peak, own)
 
 
 def _processor() -> str:

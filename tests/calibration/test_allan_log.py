@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from strapdown import _scratch
 from strapdown.calibration import AllanResult, allan
+from strapdown.calibration.allan_deviation.estimators import DeviationKind
 from strapdown.errors import ShapeError, TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import STANDARD_GRAVITY
@@ -257,3 +259,26 @@ def test_bad_input_is_named():
         allan([*values[:50], np.nan, *values[:50]], rate_hz=1.0, taus=[30])
     with pytest.raises(TimeOrderError):
         allan(rest(100)[::-1])
+
+
+@pytest.mark.parametrize("kind", DeviationKind)
+def test_a_log_that_is_part_of_a_file_gives_the_same_bits(kind, tmp_path, monkeypatch):
+    rng = np.random.default_rng(3)
+    series = without(rest(9000, step_ns=4_000_000), (1000, 1001), (4000, 4400), (4402, 4410))
+    t_ns = series.t_ns + rng.normal(0.0, 2e5, len(series)).astype(np.int64)
+    force = series.specific_force.copy()
+    force[[7000, 7001, 8000]] = np.nan
+    force[2000:2300] += np.sin(np.arange(300) / 9.0)[:, None]
+    held = series.replace(t_ns=t_ns, specific_force=force)
+    expected = allan(held, kind=kind, taus="octave")
+    assert expected.pieces > 3
+    assert "s of motion" in words(expected)
+    monkeypatch.setattr(_scratch, "_PART", 700)
+    monkeypatch.setattr(_scratch, "_SMALL", 0)
+    columns = {}
+    for name in ("t_ns", "angular_velocity", "specific_force"):
+        np.save(tmp_path / f"{name}.npy", getattr(held, name))
+        columns[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    mapped = ImuSeries(**columns)
+    assert _scratch.is_mapped(mapped.specific_force)
+    assert allan(mapped, kind=kind, taus="octave").to_dict() == expected.to_dict()

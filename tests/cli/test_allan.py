@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 import tomllib
 from contextlib import chdir
 
@@ -15,11 +17,29 @@ from typer.testing import CliRunner
 import strapdown
 from strapdown import ImuSeries
 from strapdown.cli._app import app
+from strapdown.formats import Recording, block_writer
 from strapdown.sensors import load_profile
 
 runner = CliRunner()
 STEP_NS = 100_000_000
 START_NS = 1_780_000_000 * 10**9  # 28 May 2026
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from typer.testing import CliRunner
+from strapdown.cli._app import app
+from strapdown.formats import long_files
+
+long_files._BLOCKWISE = 0
+short, long, room = *sys.argv[1:3], int(sys.argv[3])
+assert CliRunner().invoke(app, ["allan", short]).exit_code == 3
+status = dict(line.split(":", 1) for line in Path("/proc/self/status").open())
+limit = int(status["VmData"].split()[0]) * 1024 + room
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+done = CliRunner().invoke(app, ["allan", long])
+print(done.exit_code, repr(done.exception))
+"""
+"""Memory is limited to that of a short log and some room; parts of files do not count."""
 
 
 def run(*arguments):
@@ -157,3 +177,21 @@ def test_files_are_kept_unless_forced(still, tmp_path):
     assert sheet.read_text() == "mine"
     assert run("allan", still, "--sheet", sheet, "--force").exit_code in {0, 3}
     assert sheet.read_text().startswith('name = "mine"')
+
+
+@pytest.mark.slow
+def test_a_log_of_millions_of_samples_needs_the_memory_of_a_short_one(tmp_path):
+    block = np.random.default_rng(1).standard_normal((2, 100_000, 3))
+    paths = {}
+    for blocks in (1, 20):
+        paths[blocks] = tmp_path / f"{blocks}.npz"
+        with block_writer(paths[blocks]) as writer:
+            for number in range(blocks):
+                t_ns = START_NS + (number * 100_000 + np.arange(100_000)) * 10_000_000
+                writer.write(Recording(imu={"imu": ImuSeries(t_ns, *block)}))
+    room = 32 << 20  # 16 bytes a sample
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, *map(str, paths.values()), str(room)],
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    assert done.stdout.split()[0] in {"0", "3"}, done.stdout

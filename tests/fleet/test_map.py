@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -79,28 +80,31 @@ if __name__ == "__main__":
 """
 
 
-def test_a_run_that_is_killed_continues_where_it_was(tasks, tmp_path, contents, threads, is_gone):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_continues_where_it_was(number, tasks, tmp_path, contents, is_gone):
     folder, out = tmp_path / "pids", tmp_path / "out"
     folder.mkdir()
     script = tmp_path / "run.py"
     script.write_text(KILLED)
     environment = {**os.environ, "PYTHONPATH": str(HERE)}
-    run = subprocess.Popen([sys.executable, script, folder, out], env=environment)
+    run = subprocess.Popen(
+        [sys.executable, script, folder, out], env=environment, stderr=subprocess.DEVNULL
+    )
     units = out / "units"
     end = time.monotonic() + 30.0
     while (not units.is_dir() or len(list(units.glob("*.json"))) < 4) and time.monotonic() < end:
         time.sleep(0.02)
-    run.kill()
-    run.wait()
+    run.send_signal(number)
+    assert run.wait(timeout=10.0) == -number
     workers = [int(path.name.removeprefix("pid-")) for path in folder.glob("pid-*")]
     (folder / "go").touch()
     assert workers
     assert all(is_gone(pid) for pid in workers)
     assert not (out / "manifest.json").exists()
     task = partial(tasks.waits, str(folder))
-    manifest = fleet.map(task, range(6), executor=threads, out=out)
+    manifest = fleet.map(task, range(6), executor=fleet.Serial(), out=out)
     assert manifest.executed == 2
-    fleet.map(task, range(6), executor=threads, out=tmp_path / "whole")
+    fleet.map(task, range(6), executor=fleet.Serial(), out=tmp_path / "whole")
     assert contents(out) == contents(tmp_path / "whole")
 
 

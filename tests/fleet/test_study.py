@@ -5,7 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -309,3 +314,44 @@ def test_an_unknown_study_is_named_with_those_that_exist():
         FormatError, match="expected a file, or a study of strapdown: filters, gyro"
     ):
         fleet.Study.from_file("gyros")
+
+
+SHORT_RUN = """
+duration = 600
+settle = 2
+[[run]]
+motion = "circle"
+sensor = "mpu6050"
+rate = 1
+filter = "mahony"
+"""
+LONG_RUN = """
+[[run]]
+motion = "circle"
+sensor = "mpu6050"
+rate = 1000
+filter = {{ name = "eskf", parameters = {{ gyro_noise = {} }} }}
+"""
+
+
+def test_an_interrupted_study_ends_with_its_processes_and_continues(study_of, tmp_path, is_gone):
+    study_of(SHORT_RUN + LONG_RUN.format([number / 1000 for number in range(1, 300)]))
+    out = tmp_path / "out"
+    run = subprocess.Popen(
+        [sys.executable, "-c", "from strapdown.cli import main; main()", "study",
+         tmp_path / "study.toml", "--output", out, "--executor", "pool:2"],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        end = time.monotonic() + 60.0
+        while not list(out.glob("units/*.json")) and time.monotonic() < end:
+            time.sleep(0.02)
+        children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+        assert len(children) >= 2
+        run.send_signal(signal.SIGINT)
+        _, err = run.communicate(timeout=10.0)
+        assert (run.returncode, err) == (130, "strapdown: interrupted\n")
+    finally:
+        run.kill()
+    assert all(is_gone(int(pid)) for pid in children)
+    assert fleet.run_study(study_of(SHORT_RUN), out, executor=fleet.Serial()).executed == 0

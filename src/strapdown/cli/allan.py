@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from strapdown import calibration, plots
+from strapdown._scratch import any_finite
 from strapdown._words import printable
 from strapdown.calibration.noise.units import DEVIATION, SHOWN, stored_unit
 from strapdown.cli._common import Force, Input, Topic, check_targets, notes_on, read_losses, working
@@ -182,7 +182,7 @@ def _spilled(blocks: ImuBlocks) -> _Log:
 
 def _require_values(series: ImuSeries, source: Path) -> None:
     """Raise if a log has neither sensor, or too few samples."""
-    if not (np.isfinite(series.angular_velocity).any() or np.isfinite(series.specific_force).any()):
+    if not (any_finite(series.angular_velocity) or any_finite(series.specific_force)):
         raise FormatError("expected angular velocity or specific force, got none", path=source)
     if len(series) < FEWEST:
         raise FormatError(

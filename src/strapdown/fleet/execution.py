@@ -8,7 +8,7 @@ import signal
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from importlib import import_module
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,6 +16,7 @@ from strapdown.errors import BackendMissingError, PeerLostError, ValueRangeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from multiprocessing.connection import Connection
 
 __all__ = ["KILLED", "Serial", "check_executor", "completed"]
 
@@ -148,26 +149,27 @@ def _alone(function: Callable[[_Item], _Result], item: _Item) -> Future[_Result]
 def _in_pool(
     function: Callable[[_Item], _Result], items: Mapping[int, _Item], workers: int
 ) -> Iterator[tuple[int, Future[_Result]]]:
-    count = min(workers, len(items))
-    with ProcessPoolExecutor(count, get_context("spawn"), _end_with_command) as pool:
+    """Yield the results from one process pool, whose processes end with this generator."""
+    context, count = get_context("spawn"), min(workers, len(items))
+    ended, here = context.Pipe(duplex=False)
+    with ended, here, ProcessPoolExecutor(count, context, _end_with_command, (ended,)) as pool:
         try:
             yield from _submitted(function, items, pool)
         except BaseException:
+            here.close()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _end_with_command() -> None:
-    """End this process of a pool with the command: by Ctrl-C at once, and if it is killed."""
+def _end_with_command(ended: Connection) -> None:
+    """End this process of a pool with the command: by Ctrl-C, and as soon as a pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=_end_with, args=[ended], daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _end_with(ended: Connection) -> None:
+    ended.poll(None)  # nothing is ever sent
+    os._exit(1)
 
 
 def _submitted(

@@ -43,7 +43,7 @@ def foreign_reader(path: Path, kind: str) -> Iterator[None]:
 class BoundedPath:
     """A path for a third-party reader that reads as many bytes as the file claims.
 
-    A read beyond the end of the file allocates the size of the file, and not of the claim.
+    A read beyond the end of the file allocates the bytes up to there, and not those of the claim.
 
     Parameters
     ----------
@@ -72,4 +72,5 @@ class _BoundedReader(io.BufferedReader):
         self._size = os.fstat(raw.fileno()).st_size
 
     def read(self, size: int | None = -1, /) -> bytes:
-        return super().read(self._size if size is None or size < 0 else min(size, self._size))
+        left = max(self._size - self.tell(), 0)
+        return super().read(left if size is None or size < 0 else min(size, left))

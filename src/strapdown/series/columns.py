@@ -15,6 +15,7 @@ import numpy as np
 
 from strapdown._checks import as_floats
 from strapdown._html import html_table
+from strapdown._scratch import median_step
 from strapdown._words import counted
 from strapdown.errors import FrameError, ShapeError, ValueRangeError
 from strapdown.geometry.frames import (
@@ -199,7 +200,7 @@ class Columns(Tabular):  # noqa: PLW1641 (what holds arrays has no hash)
     @property
     def rate_hz(self) -> float:
         """One over the median interval between neighbours [Hz]; NaN where there is none."""
-        median = float(np.median(np.diff(self.t_ns))) if len(self) > 1 else 0.0
+        median = median_step(self.t_ns) if len(self) > 1 else 0.0
         return NS_PER_S / median if median > 0.0 else float("nan")
 
     @property

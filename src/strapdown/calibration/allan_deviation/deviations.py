@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._checks import as_member
+from strapdown._scratch import scratch
 from strapdown.calibration.allan_deviation.clusters import cluster_sizes
 from strapdown.calibration.allan_deviation.confidence import (
     NoiseType,
@@ -175,20 +176,24 @@ def _estimate(
     work = len(log.columns) * int(units)
     squares, types = np.empty((len(sizes), len(log.columns))), []
     for c, column in enumerate(log.columns):
-        integrals = [_integral(column[piece]) for piece in log.pieces]
+        integrals = _integrals(column, log.pieces)
         squares[:, c] = sum(sums_of_squares(kind, x, sizes, work=work) for x in integrals)
         types.append(_types_along(integrals, sizes))
         progress((c + 1) / len(log.columns))
     return squares, tuple(zip(*types, strict=True))
 
 
-def _integral(rates: FloatArray) -> FloatArray:
-    """Return the sum (N + 1,) of the rates without their mean, up to each sample."""
-    integral = np.empty(len(rates) + 1)
-    integral[0] = 0.0
-    np.subtract(rates, rates.mean(), out=integral[1:])
-    np.cumsum(integral[1:], out=integral[1:])
-    return integral
+def _integrals(column: FloatArray, pieces: Sequence[slice]) -> list[FloatArray]:
+    """Return the sum (N + 1,) of the rates of each piece without their mean, up to each sample."""
+    ends = np.cumsum([piece.stop - piece.start + 1 for piece in pieces])
+    together = scratch(column, int(ends[-1]))
+    integrals = np.split(together, ends[:-1])
+    for integral, piece in zip(integrals, pieces, strict=True):
+        rates = column[piece]
+        integral[0] = 0.0
+        np.subtract(rates, rates.mean(), out=integral[1:])
+        np.cumsum(integral[1:], out=integral[1:])
+    return integrals
 
 
 def _types_along(integrals: Sequence[FloatArray], sizes: IntArray) -> list[NoiseType]:

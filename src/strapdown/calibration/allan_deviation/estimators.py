@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._scratch import scratch, strided
 from strapdown.calibration.allan_deviation.differences import Spans, square_sums, window_square_sums
 
 if TYPE_CHECKING:
@@ -81,8 +82,7 @@ def sums_of_squares(kind: DeviationKind, x: FloatArray, m: IntArray, *, work: in
     elif not kind.overlaps:
         for t, stride, count in zip(np.flatnonzero(used), m.tolist(), counts, strict=True):
             span = Spans(*np.array([[0], [1], [count]]))
-            strided = np.ascontiguousarray(x[::stride])
-            sums[t] = square_sums(strided, span, kind.order, work=work)[0]
+            sums[t] = square_sums(strided(x, stride), span, kind.order, work=work)[0]
     elif kind is DeviationKind.TOTDEV and m.size:
         longest = int(m.max())
         spans = Spans(longest - m + 1, m, counts)
@@ -94,9 +94,12 @@ def sums_of_squares(kind: DeviationKind, x: FloatArray, m: IntArray, *, work: in
 
 def _reflected(x: FloatArray, count: int) -> FloatArray:
     """Return an integral, continued at both ends by as many points that are reflected there."""
-    return np.concatenate(
-        [2.0 * x[0] - x[count:0:-1], x, 2.0 * x[-1] - x[-2 : -count - 2 : -1]],
-    )
+    reflected = scratch(x, len(x) + 2 * count)
+    before, within, after = np.split(reflected, [count, count + len(x)])
+    np.subtract(2.0 * x[0], x[count:0:-1], out=before)
+    within[:] = x
+    np.subtract(2.0 * x[-1], x[-2 : -count - 2 : -1], out=after)
+    return reflected
 
 
 def variance_of(

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._scratch import any_finite, strided
 from strapdown.calibration.allan_deviation.estimators import DeviationKind
 from strapdown.detection import StillnessDetector
 from strapdown.errors import ValueRangeError
+from strapdown.series import ImuSeries
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.calibration.allan_deviation.pieces import RateLog
-    from strapdown.series import ImuSeries
 
 __all__ = ["coarse_codes", "drift", "motion", "shortness"]
 
@@ -76,12 +77,12 @@ def drift(log: RateLog, kind: DeviationKind, tau_s: FloatArray, deviation: Float
 
 def motion(series: ImuSeries) -> tuple[list[str], list[str]]:
     """Return notes and warnings about motion in a log that should be at rest."""
-    series = series[:: max(1, int(series.rate_hz / _SUFFICIENT_HZ))]
-    if not np.isfinite(series.specific_force).any():
+    series = _thinned(series, max(1, int(series.rate_hz / _SUFFICIENT_HZ)))
+    if not any_finite(series.specific_force):
         return [], []
-    moving = _share(StillnessDetector("lowpass"), series)
+    moving = StillnessDetector("lowpass").moving_share(series)
     try:
-        disturbed = _share(StillnessDetector("variance", thresholds="auto"), series)
+        disturbed = StillnessDetector("variance", thresholds="auto").moving_share(series)
     except ValueRangeError:  # no half second with noise to compare with
         disturbed = 0.0
     words = f"{max(moving, disturbed) * series.duration_s:.2g} s of motion"
@@ -93,8 +94,13 @@ def motion(series: ImuSeries) -> tuple[list[str], list[str]]:
     ), []
 
 
-def _share(detector: StillnessDetector, series: ImuSeries) -> float:
-    """Return the share of samples with a statistic that ends stillness."""
-    found = detector.analyse(series)
-    limit = detector.params.leave_ratio * found.threshold
-    return float(np.mean(found.statistic > limit))  # False where it is unknown
+def _thinned(series: ImuSeries, step: int) -> ImuSeries:
+    """Return every so many samples of both sensors, where the series is held."""
+    if step == 1:
+        return series
+    return ImuSeries(
+        strided(series.t_ns, step),
+        strided(series.angular_velocity, step),
+        strided(series.specific_force, step),
+        body=series.body,
+    )

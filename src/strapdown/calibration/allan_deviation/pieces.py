@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
 from strapdown._checks import as_floats
+from strapdown._scratch import any_finite, median_step, parts, scratch
 from strapdown._words import counted
 from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
 from strapdown.series import ImuSeries, timebase
@@ -117,14 +119,15 @@ def _of_series(series: ImuSeries, nominal_hz: float | None, gap: Gap) -> RateLog
     timebase.ordered(series)
     named = _channels_of(series)
     cut = _cut(list(named.values()), series.t_ns, gap)
-    rate_hz = NS_PER_S / float(cut.steps_ns.mean())
+    step_ns = float(cut.steps_ns.mean())
+    rate_hz = NS_PER_S / step_ns
     notes, warnings = cut.notes, []
     if nominal_hz is not None:
         notes.append(
             f"rate of the stamps {rate_hz:.9g} Hz, {(rate_hz / nominal_hz - 1.0) * 1e6:+.0f} ppm "
             "from the nominal one; cluster times follow the stamps"
         )
-    jitter = float(cut.steps_ns.std() / cut.steps_ns.mean())
+    jitter = _spread(cut.steps_ns, step_ns) / step_ns
     words = f"jitter of the stamps {jitter:.2%} of the sampling interval"
     if jitter >= _LARGE_JITTER:
         warnings.append(f"{words}: cluster times are uncertain")
@@ -161,7 +164,7 @@ def _channels_of(series: ImuSeries) -> dict[str, FloatArray]:
         f"{name}.{axis}": column
         for name in _TRIADS
         for axis, column in zip("xyz", getattr(series, name).T, strict=True)
-        if np.isfinite(column).any()
+        if any_finite(column)
     }
     if not named:
         raise ValueRangeError(f"expected finite samples, got none in {series!r}")
@@ -182,12 +185,12 @@ def _cut(columns: list[FloatArray], t_ns: IntArray | None, gap: Gap) -> _Cut:
     valid = _all_finite(columns)
     if t_ns is None and valid.all() and len(valid) >= _FEWEST:
         return _Cut(columns, [slice(0, len(valid))], np.ones(1), [])
-    rows = np.flatnonzero(valid)
-    stamps = np.arange(len(valid)) if t_ns is None else t_ns
-    steps = np.diff(stamps[rows]).astype(np.float64)
-    interval = float(np.median(np.diff(stamps))) if len(stamps) > 1 else 1.0
+    rows = _true_rows(valid)
+    steps = _steps(rows, t_ns)
+    interval = 1.0 if t_ns is None or len(t_ns) < 2 else median_step(t_ns)
     longest = _LONGEST_STEP * interval
-    single = np.flatnonzero((steps > longest) & (steps < longest + interval))
+    gaps = _above(steps, longest)
+    single = gaps[steps[gaps] < longest + interval]
     notes, invalid = [], len(valid) - len(rows)
     if invalid:
         notes.append(f"{counted(invalid, 'sample')} not finite")
@@ -196,23 +199,60 @@ def _cut(columns: list[FloatArray], t_ns: IntArray | None, gap: Gap) -> _Cut:
         rows = np.arange(len(columns[0]))
         steps = np.insert(steps, single, 0.5 * steps[single])
         steps[single + np.arange(1, len(single) + 1)] *= 0.5
+        gaps = _above(steps, longest)
         notes.append(f"{counted(len(single), 'single missing sample')} interpolated")
-    is_gap = steps > longest
-    pieces = _pieces(rows, is_gap)
+    pieces = _pieces(rows, gaps)
     if not pieces:
         raise ValueRangeError(
             f"expected at least {_FEWEST} samples in a row, got none among {len(valid)}, of which "
             f"{invalid} are not finite"
         )
-    return _Cut(columns, pieces, steps[~is_gap], notes)
+    return _Cut(columns, pieces, _up_to(steps, longest), notes)
 
 
 def _all_finite(columns: Sequence[FloatArray]) -> BoolArray:
     """Return a mask of the rows in which every channel is finite."""
-    valid = np.isfinite(columns[0])
-    for column in columns[1:]:
-        valid &= np.isfinite(column)
+    valid = scratch(columns[0], len(columns[0]), np.bool_)
+    for part in parts(len(valid)):
+        valid[part] = np.isfinite(columns[0][part])
+        for column in columns[1:]:
+            valid[part] &= np.isfinite(column[part])
     return valid
+
+
+def _true_rows(mask: BoolArray) -> IntArray:
+    """Return the numbers of the rows in a mask."""
+    rows, filled = scratch(mask, int(np.count_nonzero(mask)), np.int64), 0
+    for part in parts(len(mask)):
+        found = np.flatnonzero(mask[part])
+        rows[filled : filled + len(found)] = found + part.start
+        filled += len(found)
+    return rows
+
+
+def _steps(rows: IntArray, t_ns: IntArray | None) -> FloatArray:
+    """Return the differences of the stamps of neighbouring rows."""
+    steps = scratch(rows, max(len(rows) - 1, 0))
+    for part in parts(len(steps)):
+        some = rows[part.start : part.stop + 1]
+        steps[part] = np.diff(some if t_ns is None else t_ns[some])
+    return steps
+
+
+def _above(steps: FloatArray, longest: float) -> IntArray:
+    """Return the numbers of the steps that are longer."""
+    found = [part.start + np.flatnonzero(steps[part] > longest) for part in parts(len(steps))]
+    return np.concatenate(found)
+
+
+def _up_to(steps: FloatArray, longest: float) -> FloatArray:
+    """Return the steps that are not longer, in the place of all."""
+    kept = 0
+    for part in parts(len(steps)):
+        some = steps[part][steps[part] <= longest]
+        steps[kept : kept + len(some)] = some
+        kept += len(some)
+    return steps[:kept]
 
 
 def _bridged(column: FloatArray, single: IntArray) -> FloatArray:
@@ -220,9 +260,16 @@ def _bridged(column: FloatArray, single: IntArray) -> FloatArray:
     return np.insert(column, single + 1, 0.5 * (column[single] + column[single + 1]))
 
 
-def _pieces(rows: IntArray, is_gap: BoolArray) -> list[slice]:
+def _spread(steps: FloatArray, mean: float) -> float:
+    """Return the standard deviation of steps, whose place it uses."""
+    steps -= mean
+    steps *= steps
+    return math.sqrt(steps.mean())
+
+
+def _pieces(rows: IntArray, gaps: IntArray) -> list[slice]:
     """Return the runs of at least three rows without a gap."""
-    last = np.append(np.flatnonzero(is_gap), len(rows) - 1)
+    last = np.append(gaps, len(rows) - 1)
     first = np.append(0, last[:-1] + 1)
     return [
         slice(int(rows[a]), int(rows[b]) + 1)

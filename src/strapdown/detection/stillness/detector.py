@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._checks import as_member, as_params
+from strapdown._scratch import parts, scratch
 from strapdown.detection.detector import Detector, rows_of
 from strapdown.detection.events import Events
 from strapdown.detection.stillness.noise import quiet_noise
@@ -202,11 +203,35 @@ class StillnessDetector(Detector[StillnessParams]):
         statistic = np.where(known, now["statistic"], math.nan)
         threshold = np.where(known, now["limit"], math.nan)
         if centred and len(series):
-            ahead = int(np.median(now["count"]) - 1) // 2
+            ahead = _ahead(now["count"].copy())
             rows = np.minimum(np.arange(len(series)) + ahead, len(series) - 1)
             statistic, threshold, still = statistic[rows], threshold[rows], still[rows]
         intervals = _intervals(series.t_ns, statistic, still)
         return Stillness(series.t_ns, statistic, threshold, still, intervals)
+
+    def moving_share(self, series: ImuSeries) -> float:
+        """Return the share of samples whose statistic, as of :meth:`analyse`, ends stillness.
+
+        The state of the stream does not change. A series that is part of a file stays there.
+
+        Parameters
+        ----------
+        series : ImuSeries
+            At least one sample, in any body frame.
+        """
+        self._learn(series)
+        above = scratch(series.t_ns, len(series), np.bool_)
+        counts = scratch(series.t_ns, len(series), np.int64)
+        execution, done = self._fresh_execution(), 0
+        for part in parts(len(series)):
+            for rows in rows_of(execution, series[part]):
+                block, now = slice(done, done + len(rows)), rows["now"]
+                limit = self.params.leave_ratio * now["limit"]
+                above[block] = (now["statistic"] >= 0.0) & (now["statistic"] > limit)
+                counts[block] = now["count"]
+                done = block.stop
+        ahead = min(_ahead(counts), len(series))
+        return (np.count_nonzero(above[ahead:]) + ahead * int(above[-1])) / len(series)
 
     def _learn(self, series: ImuSeries) -> None:
         """Learn the noise from the first recording, if automatic thresholds have none."""
@@ -215,6 +240,11 @@ class StillnessDetector(Detector[StillnessParams]):
             self.params = quiet_noise(series, self.kind)
             self._execution = self._fresh_execution()
             self._noise_is_missing = False
+
+
+def _ahead(counts: IntArray) -> int:
+    """Return the rows from the middle of a window to its end; orders the numbers in it."""
+    return int(np.median(counts, overwrite_input=True) - 1) // 2
 
 
 def _still_rows(phase: IntArray) -> BoolArray:

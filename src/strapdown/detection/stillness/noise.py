@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from strapdown._scratch import median_step, parts
 from strapdown.detection.stillness.params import StillnessKind, StillnessParams
 from strapdown.errors import ValueRangeError
 from strapdown.series.series import require_series
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import IntArray
+    from strapdown._typing import FloatArray
     from strapdown.series import ImuSeries
 
 __all__ = ["quiet_noise"]
@@ -49,11 +50,7 @@ def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> Stilln
     """
     require_series(series)
     params = StillnessParams.of(kind)
-    rows = _blocks(series)
-    rate, force = series.angular_velocity[rows], series.specific_force[rows]
-    with np.errstate(invalid="ignore"):
-        spread_w = rate.var(axis=1, ddof=1).mean(axis=-1)
-        spread_f = force.var(axis=1, ddof=1).mean(axis=-1)
+    spread_w, spread_f, rate, force = _half_seconds(series)
     both = spread_w * spread_f
     if not (both > 0.0).any():
         raise ValueRangeError(
@@ -62,7 +59,7 @@ def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> Stilln
         )
     both[~(both > 0.0)] = math.inf
     quiet = both <= _ALIKE**2 * np.quantile(both, _QUIETEST, method="lower")
-    lengths = np.linalg.norm(force[quiet].mean(axis=1), axis=-1)
+    lengths = np.linalg.norm(force[quiet], axis=-1)
     gravity = float(np.median(lengths))
     return replace(
         params,
@@ -70,16 +67,30 @@ def quiet_noise(series: ImuSeries, kind: StillnessKind | str = "shoe") -> Stilln
         gyro_sigma_rad_s=math.sqrt(spread_w[quiet].mean()),
         gravity_m_s2=gravity,
         accel_bias_m_s2=float(np.abs(lengths - gravity).max()),
-        gyro_bias_rad_s=float(np.linalg.norm(rate[quiet].mean(axis=1), axis=-1).max()),
+        gyro_bias_rad_s=float(np.linalg.norm(rate[quiet], axis=-1).max()),
         threshold=None,
     )
 
 
-def _blocks(series: ImuSeries) -> IntArray:
-    """Return the row numbers of half seconds, one per row."""
+def _half_seconds(series: ImuSeries) -> list[FloatArray]:
+    """Return variances of gyro and accelerometer (B,), and their means (B, 3), of half seconds."""
     count = len(series)
     if count < 20:
         raise ValueRangeError(f"expected at least 20 samples to find the noise in, got {count}")
-    interval_s = float(np.median(np.diff(series.t_ns))) / NS_PER_S
+    interval_s = median_step(series.t_ns) / NS_PER_S
     size = min(max(int(_BLOCK_S / max(interval_s, 1e-6)), 10), count)
-    return np.arange(count // size * size).reshape(-1, size)
+    columns = [
+        column[: count // size * size].reshape(-1, size, 3)
+        for column in (series.angular_velocity, series.specific_force)
+    ]
+    found = [
+        _moments(*(column[part] for column in columns)) for part in parts(count // size, width=size)
+    ]
+    return [np.concatenate(each) for each in zip(*found, strict=True)]
+
+
+def _moments(rate: FloatArray, force: FloatArray) -> tuple[FloatArray, ...]:
+    """Return variances and means of blocks of samples (B, S, 3)."""
+    with np.errstate(invalid="ignore"):
+        spreads = [each.var(axis=1, ddof=1).mean(axis=-1) for each in (rate, force)]
+        return *spreads, rate.mean(axis=1), force.mean(axis=1)
