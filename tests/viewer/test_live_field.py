@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.viewer.test_live import until
 
+from strapdown.bridges.live.field_join import FieldJoin
 from strapdown.calibration import ImuCalibration, TriadCalibration
 from strapdown.estimation import FILTERS
 from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows
@@ -16,7 +17,6 @@ from strapdown.series import ImuSeries
 from strapdown.transport import Topic
 from strapdown.viewer import LiveSource, ViewModel
 from strapdown.viewer.cockpit import CalibrationKind, progress
-from strapdown.viewer.live_field import FieldJoin
 from strapdown.viewer.signals import Span
 
 MS = 1_000_000

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from strapdown.bridges.live.field_join import FieldJoin
 from strapdown.errors import StrapdownError
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.messages import Imu, MagneticField, conversion
 from strapdown.series import ImuSeries, Trajectory, timebase
 from strapdown.units import NS_PER_S
-from strapdown.viewer.live_field import FieldJoin
 from strapdown.viewer.quantities import signals_of, signals_of_track
 from strapdown.viewer.signals import Span
 from strapdown.viewer.sources import Figure, Pose
