@@ -46,7 +46,7 @@ class FieldJoin:
         self._stamps = np.empty(0, np.int64)
         self._vectors = np.empty((0, 3))
 
-    def at_once(self, t_ns: IntArray, fields: Sequence[MagneticField]) -> FloatArray:
+    def at_once(self, t_ns: IntArray, fields: Sequence[MagneticField]) -> FloatArray | None:
         """Return the field of rows that are not held back, NaN where a row has none.
 
         Parameters
@@ -58,10 +58,12 @@ class FieldJoin:
 
         Returns
         -------
-        (N, 3)
+        (N, 3), or None where no row has one
             [T, FLU].
         """
         self._add(fields)
+        if self.joined and not len(self._stamps):
+            return None
         if not self._has_begun:
             self._begin_at(int(t_ns.min()))
             self._has_begun = True
@@ -99,6 +101,11 @@ class FieldJoin:
             came = "came" if not self.received else "has a stamp within 20 ms of the messages"
             lines.append(f"no sample of the magnetometer {came}: heading is relative to the start")
         return lines
+
+    def to_dict(self) -> dict[str, int]:
+        """Return the counts as JSON holds them."""
+        names = ("received", "joined", "left_out", "rows_before")
+        return {name: getattr(self, name) for name in names}
 
     def notes(self) -> list[str]:
         """Return a line where rows came before the first sample of the magnetometer."""

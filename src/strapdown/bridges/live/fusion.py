@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from strapdown._words import counted
 from strapdown.bridges.live.field_join import FieldJoin
 from strapdown.estimation import poses_of_orientation
 from strapdown.messages import MagneticField, Pose3D, conversion
@@ -117,10 +118,24 @@ class FieldTopic:
         self._topic = topic
         self.join = FieldJoin()
 
-    def of(self, messages: Sequence[Imu]) -> FloatArray:
-        """Return the field at messages, NaN where a message has none."""
+    def of(self, messages: Sequence[Imu]) -> FloatArray | None:
+        """Return the field at messages, NaN where a message has none; None where all have none."""
         stamps = np.array([each.timestamp_ns for each in messages], np.int64)
         return self.join.at_once(stamps, self._topic.recv_all())
+
+    def losses(self) -> list[str]:
+        """Return one line for each kind of loss, on the topic and after it."""
+        stats = self._topic.stats()
+        kinds = {
+            "overwritten or not received": stats.lost_overwritten + stats.lost_transport,
+            "could not be read": stats.malformed,
+        }
+        lines = [
+            f"{counted(count, 'sample')} of the magnetometer {kind}"
+            for kind, count in kinds.items()
+            if count
+        ]
+        return [*lines, *self.join.losses()]
 
 
 def check_type(topic: Topic[Any], kind: type[Any]) -> None:
