@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from strapdown.bridges.live import fuse_topic
 from strapdown.bridges.mavlink import MavlinkLink, fuse_link
 from strapdown.estimation import FILTERS
-from strapdown.messages import Imu, Pose3D, conversion
+from strapdown.messages import Imu, MagneticField, Pose3D, conversion
 from strapdown.series import ImuSeries
 from strapdown.transport import Topic
 
@@ -59,6 +60,57 @@ def test_every_message_of_a_topic_is_answered_by_the_pose_of_the_whole_recording
     np.testing.assert_allclose(q, expected.q_world_from_body, rtol=0.0, atol=1e-12)
     assert all(pose.x == pose.y == pose.z == 0.0 for pose in poses)
     assert reports[0].samples == len(swing)
+
+
+def fused(backend, swing, field, step):
+    """Send a series and every ``step``-th row of a field, field first; return the poses."""
+    name, stop = f"fuse_{uuid4().hex[:8]}", threading.Event()
+    with (
+        Topic(Imu, 4096, name=name, backend=backend) as imus,
+        Topic(MagneticField, 4096, name=f"{name}/mag", backend=backend) as fields,
+        Topic(Imu, 4096, name=name, backend=backend) as source,
+        Topic(MagneticField, 4096, name=f"{name}/mag", backend=backend) as magnetometer,
+        Topic(Pose3D, 4096, name=f"{name}/pose", backend="local") as target,
+        Topic(Pose3D, 4096, name=f"{name}/pose", backend="local") as receiver,
+    ):
+        source.try_recv()
+        magnetometer.try_recv()
+        receiver.try_recv()
+
+        def work():
+            fuse_topic(source, target, FILTERS["eskf"](), stop=stop, field=magnetometer)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        poses = []
+        try:
+            for row, record in enumerate(conversion.imu_from_series(swing)):
+                if row % step == 0:
+                    fields.send(MagneticField(int(swing.t_ns[row]), "", tuple(field[row])))
+                imus.send(Imu.from_record(record))
+            while len(poses) < len(swing) and (pose := receiver.recv(timeout=60.0)) is not None:
+                poses.append(pose)
+        finally:
+            stop.set()
+            worker.join()
+    return poses
+
+
+@pytest.mark.parametrize("backend", ["local", "ipc"])
+def test_a_live_magnetometer_gives_the_poses_of_the_whole_recording(swing, backend):
+    field = np.tile([1.5e-5, 1.5e-5, -4e-5], (400, 1))
+    field[np.arange(400) % 4 > 0] = np.nan
+    expected = FILTERS["eskf"]().run(swing.replace(magnetic_field=field))
+    poses = fused(backend, swing, field, 4)
+    assert [pose.timestamp_ns for pose in poses] == swing.t_ns.tolist()
+    q = np.array([pose.orientation for pose in poses])
+    np.testing.assert_allclose(q, expected.q_world_from_body, rtol=0.0, atol=1e-12)
+
+
+def test_a_topic_of_something_else_is_no_magnetometer():
+    wrong = pytest.raises(TypeError, match="expected a topic of MagneticField, got Imu")
+    with Topic(Imu, name="live/no-mag", backend="local") as topic, wrong:
+        fuse_topic(topic, topic, FILTERS["eskf"](), stop=threading.Event(), field=topic)
 
 
 def test_an_autopilot_hears_its_attitude_while_it_speaks(swing):

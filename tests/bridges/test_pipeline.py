@@ -18,6 +18,7 @@ from mcap.reader import make_reader
 
 import strapdown
 from strapdown.bridges.live.pipeline import Pipeline, State, pipeline, stages
+from strapdown.calibration import ImuCalibration, save_calibration
 from strapdown.errors import FormatError, TransportError
 from strapdown.estimation import FILTERS, VqfFilter, VqfParams
 from strapdown.messages import Imu, Pose3D, conversion
@@ -480,8 +481,14 @@ BAD = {
     DEVICE + FILTER + "reset_after = -1": "line 11: filter.pose.reset_after: expected reset_after",
     DEVICE + FILTER + "reset_after = true": "line 11: filter.pose.reset_after: expected a number",
     FILTER: "line 2: filter.pose.from: there is no part 'imu'",
-    "[filter.pose]": "line 1: filter.pose: expected one part in from, got none",
-    DEVICE + FILTER + "[filter.b]\nfrom = 'pose'": "expected messages of type Imu, got Pose3D",
+    "[filter.pose]": "line 1: filter.pose: expected one part or two in from, got none",
+    DEVICE + FILTER + "[filter.b]\nfrom = 'pose'": (
+        "line 12: filter.b.from: expected parts of Imu and optionally of MagneticField, got Pose3D"
+    ),
+    DEVICE + FILTER + "[odometry.b]\nfrom = 'pose'": "expected messages of type Imu, got Pose3D",
+    DEVICE + FILTER + "[calibrate.b]\nfrom = 'pose'\nfile = 'imu.toml'": (
+        "line 12: calibrate.b.from: expected messages of type Imu or MagneticField, got Pose3D"
+    ),
     DEVICE + FILTER + "[filter.imu]": "line 11: filter.imu: expected another name, [device.imu]",
     "[sensor.a]\nsensor = 'BMI088'\nfrom = 'b'\n[sensor.b]\nsensor = 'BMI088'\nfrom = 'a'": (
         "line 3: sensor.a.from: expected no cycle, got a -> b -> a: remove one of these"
@@ -522,6 +529,7 @@ BAD = {
 @pytest.mark.parametrize("text", BAD, ids=range(len(BAD)))
 def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path, text):
     (tmp_path / "there.mcap").write_bytes(b"no recording")
+    save_calibration(ImuCalibration(), tmp_path / "imu.toml")
     path = tmp_path / "bad.toml"
     path.write_text(text)
     with pytest.raises(FormatError) as caught:

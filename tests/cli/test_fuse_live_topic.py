@@ -16,7 +16,7 @@ import strapdown
 from strapdown import Topic
 from strapdown.cli._app import app
 from strapdown.cli._fuse_live import angles_and_sigmas
-from strapdown.messages import Imu, Pose3D, RosImu
+from strapdown.messages import Imu, MagneticField, Pose3D, RosImu
 
 pytestmark = pytest.mark.xdist_group("transport")
 runner = CliRunner()
@@ -108,6 +108,81 @@ def test_silence_is_one_line_and_leaves_no_file(name, tmp_path):
     assert done.exit_code == 1
     assert f"expected IMU messages on local:{name}, received none" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("backend", ["local", "ipc"])
+def test_a_magnetometer_turns_the_heading_to_magnetic_north(name, tmp_path, backend):
+    stop, path = threading.Event(), tmp_path / "attitude.tum"
+    north = TILT.inv() * Rotation.from_euler("z", -40.0, degrees=True)
+    field = tuple(north.apply([0.0, 2e-5, -4e-5]))
+
+    def send():
+        with (
+            Topic(Imu, name=name, backend=backend) as imus,
+            Topic(MagneticField, name=f"{name}/mag", backend=backend) as fields,
+        ):
+            t_ns = 1_700_000_000_000_000_000
+            while not stop.wait(0.005):
+                t_ns += 5_000_000
+                if t_ns % 20_000_000 == 0:
+                    fields.send(MagneticField(t_ns - 1_000_000, "", field))
+                imus.send(tilted(t_ns))
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        done = run(
+            f"{backend}:{name}?type=Imu", "--magnetometer", f"{backend}:{name}/mag",
+            "--filter", "complementary", "--duration", 1.5, "-o", path, "--json",
+        )  # fmt: skip
+    finally:
+        stop.set()
+        thread.join()
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    account = data["magnetometer"]
+    assert account["input"] == f"{backend}:{name}/mag"
+    assert account["received"] - 1 <= account["joined"] + account["left_out"]
+    assert account["joined"] > 10
+    track = strapdown.open(path).trajectory()
+    q = track.q_world_from_body
+    assert np.isfinite(q).all()
+    assert account["rows_before"] < 30
+    yaw = Rotation.from_quat(q[-1]).as_euler("ZYX", degrees=True)[0]
+    assert yaw == pytest.approx(40.0, abs=0.5)
+
+
+def test_a_magnetometer_that_says_nothing_delays_nothing_and_is_a_loss(name):
+    with sending(name, tilted):
+        done = run(
+            f"local:{name}?type=Imu", "--magnetometer", f"local:{name}/mag", "--duration", 0.7
+        )
+    assert done.exit_code == 3
+    assert "no sample of the magnetometer came: heading is relative to the start" in done.stderr
+
+
+def test_a_magnetometer_of_other_messages_is_refused(name):
+    with Topic(Pose3D, name=f"{name}/mag", backend="local"), sending(name, tilted):
+        done = run(
+            f"local:{name}?type=Imu", "--magnetometer", f"local:{name}/mag", "--duration", 0.7
+        )
+    assert done.exit_code == 1
+    assert "carries strapdown.messages.pose.Pose3D" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["local:imu?type=Imu", "--magnetometer", "local:mag", "--no-mag"],
+        ["local:imu?type=Imu", "--declination", "3"],
+        ["run.csv", "--magnetometer", "local:mag", "-o", "a.csv"],
+        ["--live", "14550", "--magnetometer", "local:mag"],
+    ],
+)
+def test_a_live_magnetometer_belongs_to_a_live_topic(arguments):
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert "does not go with" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
+from uuid import uuid4
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 from typer.testing import CliRunner
 
 import strapdown
 from strapdown.bridges.live import Pipeline
 from strapdown.bridges.live.navigation import LiveNavigation
-from strapdown.calibration import ImuCalibration, TriadCalibration, save_calibration
+from strapdown.calibration import (
+    ImuCalibration,
+    TriadCalibration,
+    load_calibration,
+    save_calibration,
+)
 from strapdown.cli._app import app
 from strapdown.errors import FormatError
+from strapdown.estimation import FILTERS
 from strapdown.estimation.navigation import NavigatorParams
 from strapdown.formats import Recording
 from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
@@ -256,7 +265,93 @@ def test_live_navigation_answers_at_once_and_corrects_by_late_fixes(drive):
     assert np.abs(ends[0] - ends[1]).max() < 0.1
 
 
+@pytest.fixture
+def compass(tmp_path):
+    """A folder with a recording of an IMU and a slower magnetometer with hard iron."""
+    made = simulate("wander", "MPU-6050", 6.0, rate_hz=100.0, seed=1)
+    series = made.samples.series(stamps="true")
+    q = Rotation.from_quat(made.truth.q_world_from_body)
+    field = q.inv().apply([0.0, 2e-5, -4e-5]) + np.array([1e-5, -2e-5, 3e-5])
+    field[np.arange(len(field)) % 4 != 2] = np.nan
+    strapdown.write(
+        tmp_path / "run.npz", Recording(imu={"imu": series.replace(magnetic_field=field)})
+    )
+    iron = TriadCalibration(bias=np.array([1e-5, -2e-5, 3e-5]), matrix=np.eye(3))
+    save_calibration(ImuCalibration(magnetometer=iron), tmp_path / "imu.toml")
+    return tmp_path
+
+
+COMPASS = """
+[log.imu]
+file = "run.npz"
+speed = inf
+
+[log.raw]
+file = "run.npz"
+magnetic_field = true
+speed = inf
+
+[calibrate.mag]
+from = "raw"
+file = "imu.toml"
+
+[filter.out]
+from = ["imu", "mag"]
+filter = "{name}"
+"""
+
+
+@pytest.mark.parametrize("name", ["eskf", "vqf"])
+def test_a_filter_with_a_calibrated_magnetometer_is_that_of_the_recording(compass, name):
+    parts = ran(compass, COMPASS.format(name=name) + RECORD)
+    assert parts["mag"].sent == 150
+    assert parts["out"].losses == ()
+    assert parts["out"].notes == (
+        "out: 2 attitudes before the first magnetic field: heading is relative to the start",
+    )
+    series = strapdown.open(compass / "run.npz").imu_series()
+    calibrated = load_calibration(compass / "imu.toml").apply(series)
+    expected = FILTERS[name]().run(calibrated)
+    ours = strapdown.open(compass / "run.mcap").trajectory("out")
+    assert ours.t_ns.tolist() == series.t_ns.tolist()
+    np.testing.assert_array_equal(ours.q_world_from_body, expected.q_world_from_body)
+
+
+def test_a_filter_with_a_magnetometer_in_real_time_answers_every_sample(compass):
+    text = COMPASS.format(name="complementary").replace("inf", "4.0")
+    parts = ran(compass, text + RECORD)
+    assert parts["out"].received == parts["out"].sent == 600
+    ours = strapdown.open(compass / "run.mcap").trajectory("out")
+    series = strapdown.open(compass / "run.npz").imu_series()
+    assert ours.t_ns.tolist() == series.t_ns.tolist()
+    assert np.isfinite(ours.q_world_from_body).all()
+
+
+def test_a_filter_without_its_magnetometer_says_so(compass):
+    name = f"t{uuid4().hex[:8]}"
+    text = COMPASS.replace(
+        '[log.raw]\nfile = "run.npz"\nmagnetic_field = true\nspeed = inf',
+        (f'[topic.raw]\naddress = "local:{name}?type=MagneticField"'),
+    )
+    with Pipeline(text.format(name="vqf").replace("inf", "20"), folder=compass) as running:
+        running.start()
+        parts = {part.name: part for part in running.parts}
+        until = time.monotonic() + PATIENCE_S
+        while parts["out"].report().received < 600 and time.monotonic() < until:
+            time.sleep(0.02)
+        running.stop()
+        assert running.wait(PATIENCE_S)
+    (line,) = parts["out"].report().losses
+    assert line == "out: no sample of the magnetometer came: heading is relative to the start"
+
+
 WRONG = {
+    '[log.b]\nfile = "imu.csv"\nmagnetic_field = true': (
+        "log.b.magnetic_field: expected a recording with a magnetic field, got one without"
+    ),
+    '[log.b]\nfile = "imu.csv"\n[filter.out]\nfrom = ["imu", "b"]': (
+        "expected parts of Imu and optionally of MagneticField, got Imu from 'imu', Imu from 'b'"
+    ),
     '[navigate.out]\nfrom = "imu"': "expected a list of parts, each once, in from, got imu",
     '[log.b]\nfile = "imu.csv"\n[navigate.out]\nfrom = ["imu", "b"]': (
         "expected parts of Imu, of NavSatFix and optionally of FluidPressure, got Imu from 'imu', "

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import threading
+import time
 from uuid import uuid4
 
 import numpy as np
@@ -12,12 +15,14 @@ from typer.testing import CliRunner
 
 import strapdown
 from strapdown import Topic
+from strapdown.bridges.live import fuse_topic
 from strapdown.cli._app import app
 from strapdown.cli._rows import message_fields
 from strapdown.errors import FormatError
+from strapdown.estimation import FILTERS
 from strapdown.formats import McapWriter
-from strapdown.messages import Imu, MagneticField, Wire
-from strapdown.transport import Zenoh
+from strapdown.messages import Imu, MagneticField, Pose3D, Wire
+from strapdown.transport import Ros2, Zenoh
 from strapdown.transport.ros_messages import message_type_of, ros_form, type_carried
 from strapdown.transport.wire import message_type, wire_form
 
@@ -57,6 +62,41 @@ def test_a_topic_carries_fields(ends):
     sender, receiver = ends
     sender.send(FIELD)
     assert receiver.recv(timeout=5.0) == FIELD
+
+
+def test_a_filter_takes_fields_over_dds(name):
+    pytest.importorskip("cyclonedds")
+    backend, stop = Ros2(domain=10 + os.getpid() % 90), threading.Event()
+    with (
+        Topic(Imu, 512, name=name, backend=backend) as imus,
+        Topic(MagneticField, 512, name=f"{name}/mag", backend=backend) as fields,
+        Topic(Imu, 512, name=name, backend=backend) as source,
+        Topic(MagneticField, 512, name=f"{name}/mag", backend=backend) as magnetometer,
+        Topic(Pose3D, 512, name=f"{name}/pose", backend="local") as target,
+        Topic(Pose3D, 512, name=f"{name}/pose", backend="local") as receiver,
+    ):
+        for each in (source, magnetometer, receiver):
+            each.try_recv()
+        assert imus.wait_for_subscriber(20.0)
+        assert fields.wait_for_subscriber(20.0)
+
+        def work():
+            fuse_topic(source, target, FILTERS["vqf"](), stop=stop, field=magnetometer)
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        try:
+            for number in range(1, 101):
+                t_ns = FIELD.header_stamp_ns + number * 10_000_000
+                fields.send(MagneticField(t_ns, "", (1.5e-5, -1.5e-5, -4e-5)))
+                time.sleep(0.002)
+                imus.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0, t_ns))
+            poses = [receiver.recv(timeout=20.0) for _ in range(100)]
+        finally:
+            stop.set()
+            worker.join()
+    yaw = 2.0 * np.arctan2(poses[-1].qz, poses[-1].qw)
+    assert np.degrees(yaw) == pytest.approx(135.0, abs=1.0)
 
 
 def test_addresses_and_ros_names_give_the_type():

@@ -167,6 +167,17 @@ def do(verb, name, *what):
         message.linear_acceleration_covariance = n[28:]
         publishers[name].publish(message)
         return True
+    if verb == "burst":  # at once, as soon as anybody listens
+        publisher = rospy.Publisher(name, Imu, queue_size=what[0])
+        end = time.monotonic() + 30.0
+        while not publisher.get_num_connections() and time.monotonic() < end:
+            pass
+        for number in range(what[0]):
+            message = Imu()
+            message.header.stamp = rospy.Time(1, number)
+            publisher.publish(message)
+        publishers[name] = publisher
+        return True
     if verb == "skip":  # as if messages were lost on the way
         publishers[name].impl.seq += what[0]
         return True
@@ -219,6 +230,16 @@ def test_a_plain_publisher_is_read_in_every_field(ours, plain):
         plain.ask(["publish", f"/{name}", "base", 5_000_000_007, NUMBERS])
     assert ours.ask(["recv", "in/ros", 10.0]) == [5_000_000_007, "base", NUMBERS]
     assert ours.ask(["recv", "in/horus", 10.0]) == [5_000_000_007, NUMBERS]
+
+
+def test_every_message_that_a_publisher_sends_at_once_when_it_is_connected_arrives(ours, plain):
+    for number in range(5):
+        name = f"burst_{number}"
+        ours.ask(["open", name, "RosImu", {}])
+        plain.ask(["burst", f"/{name}", 200])
+        stamps = [message[0] for message in ours.ask(["take", name, 200])]
+        assert stamps == [10**9 + number for number in range(200)]
+        assert ours.ask(["stats", name])["lost_transport"] == 0
 
 
 def test_an_absent_orientation_is_said_in_the_words_of_each_side(ours, plain):

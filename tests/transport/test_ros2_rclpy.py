@@ -353,6 +353,17 @@ def test_a_latched_topic_gives_latecomers_what_was_sent_before(peer):
         assert heard(speaker) == [list(range(5))]
 
 
+def test_a_latched_topic_gets_all_of_a_publisher_that_comes_later_and_sends_at_once(peer):
+    with Topic(RosImu, name="imu", backend=Ros2(qos="latched")) as topic:
+        peer(
+            "end = publisher(Imu, 'imu', **LATCHED)\nuntil(end.get_subscription_count)\n"
+            "for number in range(COUNT): end.publish(imu(number))\n"
+        )
+        first = topic.recv(20.0)
+        assert first is not None
+        assert numbers([first, *received(topic, COUNT - 1)]) == list(range(COUNT))
+
+
 def test_a_published_topic_is_recorded_whole(peer, start, tmp_path):
     recorder = start(
         COMMAND, "record", "ros2:imu", "-o", tmp_path / "a.mcap", "--count", str(COUNT)

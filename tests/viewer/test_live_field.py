@@ -10,13 +10,11 @@ from tests.viewer.test_live import until
 
 from strapdown.calibration import ImuCalibration, TriadCalibration
 from strapdown.estimation import FILTERS
-from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows
 from strapdown.messages import Imu, MagneticField
 from strapdown.series import ImuSeries
 from strapdown.transport import Topic
 from strapdown.viewer import LiveSource, ViewModel
 from strapdown.viewer.cockpit import CalibrationKind, progress
-from strapdown.viewer.live_field import FieldJoin
 from strapdown.viewer.signals import Span
 
 MS = 1_000_000
@@ -115,47 +113,3 @@ def test_topics_of_other_messages_are_refused(pair):
         LiveSource(fields)
     with pytest.raises(TypeError, match="expected a topic of MagneticField, got Imu"):
         LiveSource(imus, field=imus)
-
-
-def rows(t_ns):
-    zeros = np.zeros((len(t_ns), 3))
-    return ImuSeries(np.array(t_ns, np.int64), zeros, zeros)
-
-
-def test_a_join_in_blocks_equals_that_of_a_recording():
-    rng = np.random.default_rng(5)
-    t_ns = np.cumsum(rng.integers(1 * MS, 9 * MS, 2000))
-    stamps = np.cumsum(rng.integers(8 * MS, 40 * MS, 380)) + 3
-    vectors = rng.normal(size=(380, 3))
-    whole, placed = on_nearest_rows(t_ns, stamps, vectors, within_ns=MAGNETOMETER_WITHIN_NS)
-    messages = [MagneticField(int(t), "", tuple(v)) for t, v in zip(stamps, vectors, strict=True)]
-    join, values = FieldJoin(), []
-    for block in np.array_split(np.arange(2000), 150):
-        due = [each for each in messages if each.header_stamp_ns <= t_ns[block[-1]]]
-        messages = messages[len(due) :]
-        part = join.take(rows(t_ns[block]), due)
-        values.append(part.magnetic_field if len(part) else np.empty((0, 3)))
-    values.append(join.take(rows([]), messages).magnetic_field)
-    np.testing.assert_array_equal(np.concatenate(values), whole)
-    assert join.left_out <= (~placed).sum()
-
-
-def test_what_comes_too_late_or_to_no_row_is_counted():
-    join = FieldJoin()
-    assert len(join.take(rows([]), [MagneticField(0)])) == 0, "before the first row"
-    assert len(join.take(rows([1000 * MS, 1010 * MS]), [])) == 0
-    first = join.take(rows([1020 * MS, 1030 * MS]), [MagneticField(1008 * MS, "", (1.0, 2.0, 3.0))])
-    assert first.magnetic_field[1].tolist() == [1.0, 2.0, 3.0]
-    assert join.left_out == 0
-    second = join.take(rows([]), [MagneticField(950 * MS), MagneticField(1021 * MS)])
-    assert second.t_ns.tolist() == [1020 * MS, 1030 * MS]
-    assert second.magnetic_field[0].tolist() == [0.0] * 3
-    assert join.left_out == 1
-    assert len(join.take(rows([]), [])) == 0
-
-
-def test_a_field_without_rows_takes_a_bounded_place():
-    join = FieldJoin()
-    for block in range(10):
-        join.take(rows([]), [MagneticField(block * MS)] * 1000)
-    assert len(join._stamps) == 4096

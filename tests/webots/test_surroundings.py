@@ -1,10 +1,12 @@
 """DistanceSensor and TouchSensor: the cases of Webots' own tests, geometry, and MuJoCo's rays."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
 
+from strapdown.errors import ValueRangeError
 from strapdown.webots import Robot, Supervisor, World
 from strapdown.webots.devices.surroundings import ray_directions
 from strapdown.webots.file.world_file import devices_of, read_world
@@ -315,3 +317,33 @@ def test_a_gaussian_width_that_is_not_positive_is_1():
     assert sensor.get("gaussianWidth") == 1
     text = "Invalid 'gaussianWidth' changed to 1. The value should be positive."
     assert world.warnings == [(sensor, text)]
+
+
+@pytest.mark.parametrize("count", [10_001, 2_000_000_000])
+def test_rays_without_measure_are_refused_in_one_line(count):
+    world = f'{HEAD}Robot {{ children DistanceSensor {{ name "d" numberOfRays {count} }} }}'
+    with pytest.raises(ValueRangeError, match=f"numberOfRays of at most 10000, got {count} for"):
+        Robot(World(world))
+
+
+def test_many_rays_are_cast_in_parts_of_bounded_memory():
+    sensors = "".join(
+        f'DistanceSensor {{ name "{name}" numberOfRays {count} aperture 0.2 {METRES} }}'
+        for name, count in (("one", 1), ("many", 10_000))
+    )
+    world = f"""{HEAD} WorldInfo {{ basicTimeStep 8 }} Robot {{ children [ {sensors} ] }}
+    Solid {{ translation 1.5 0 0 boundingObject Box {{ size 1 9 9 }} }}"""
+    robot = Robot(World(world))
+    devices = [robot.getDevice(name) for name in ("one", "many")]
+    for each in devices:
+        each.enable(8)
+    peak = 0
+    for _ in range(40):
+        tracemalloc.start()
+        robot.step(8)
+        peak = max(peak, tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        one, many = (each.getValue() for each in devices)
+        assert one == pytest.approx(1.0)
+        assert 1.0 < many < 1.0 / math.cos(0.1)
+    assert peak < 64e6

@@ -10,7 +10,7 @@ import numpy as np
 
 import strapdown.formats as files
 from strapdown._words import counted
-from strapdown.bridges.live.fusion import BLOCK, LOOK_S, poses
+from strapdown.bridges.live.fusion import BLOCK, LOOK_S, FieldTopic, poses
 from strapdown.bridges.live.recorder import Recorder
 from strapdown.bridges.live.relay import steps_between
 from strapdown.cli._live import exit_code, losses, positive, stopped_by_signals
@@ -19,7 +19,7 @@ from strapdown.cli._params import changed_lines
 from strapdown.errors import PeerLostError
 from strapdown.formats import Recording
 from strapdown.geometry import EulerConvention, euler
-from strapdown.messages import Imu, Pose3D, conversion
+from strapdown.messages import Imu, MagneticField, Pose3D, conversion
 from strapdown.transport.address import await_type, is_address, open_topic, parse_address
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def fuse_live_topic(
     source: str,
     orientation: RecursiveFilter[Any],
     *,
+    magnetometer: str | None = None,
     output: Path | None,
     duration: float | None,
     force: bool,
@@ -58,6 +59,8 @@ def fuse_live_topic(
         Address of the topic.
     orientation : RecursiveFilter
         Continues from its state.
+    magnetometer : str, optional
+        Address of the topic of the magnetometer of that IMU; nothing waits for its publisher.
     output : Path, optional
         A file, or the address of a topic that takes poses.
     duration : float, optional
@@ -80,22 +83,29 @@ def fuse_live_topic(
             address, stop=stop, waiting=lambda: say(f"waiting for {address}"), until_s=until_s
         )
         live = _Live(orientation)
+        field: FieldTopic | None = None
         if kind is not None:
             steps = [convert for _, convert in steps_between(kind, Imu)]
             _compile(orientation)
-            handle = stack.enter_context(open_topic(address, kind, history=None if waited else 0))
+            history = None if waited else 0
+            if magnetometer is not None:
+                opened = open_topic(magnetometer, MagneticField, history=history)
+                field = FieldTopic(stack.enter_context(opened))
+            handle = stack.enter_context(open_topic(address, kind, history=history))
             write = stack.enter_context(_written(output, force=force))
             say(f"fusing {address} ({kind.__name__})")
-            live.run(_arriving(handle, stop, until_s), steps, write)
+            live.run(_arriving(handle, stop, until_s), steps, write, field)
             stats = handle.stats()
             lost = losses(stats.lost_overwritten + stats.lost_transport, stats.malformed)
+            if field is not None:
+                lost += field.losses()
         if not live.count:
             raise PeerLostError(
                 f"expected IMU messages on {address}, received none; strapdown cat {address} shows "
                 "whether anyone sends"
             )
     report = orientation.report
-    data = {
+    data: dict[str, Any] = {
         "attitudes": live.count,
         "seconds": live.seconds,
         "rate_hz": live.rate_hz,
@@ -103,6 +113,9 @@ def fuse_live_topic(
         "report": report.to_dict(),
     }
     view = [*changed_lines(orientation), str(report)]
+    if field is not None:
+        data["magnetometer"] = {"input": magnetometer, **field.join.to_dict()}
+        view += field.join.notes()
     if output is not None:
         view.append(f"wrote {output}: {counted(live.count, 'attitude')}")
     return Outcome(data, view, [*lost, *report.losses()], code=exit_code(signals))
@@ -126,6 +139,7 @@ class _Live:
         arriving: Iterator[list[Any]],
         steps: Sequence[Callable[[Any], Any]],
         write: Write,
+        field: FieldTopic | None = None,
     ) -> None:
         """Estimate and write until there are no more blocks of messages."""
         began_s = line_s = time.monotonic()
@@ -134,7 +148,8 @@ class _Live:
             for convert in steps:
                 messages = [each for m in messages if (each := convert(m)) is not None]  # noqa: PLW2901 (a chain)
             if messages:
-                write(list(poses(self._orientation, messages)))
+                vectors = None if field is None else field.of(messages)
+                write(list(poses(self._orientation, messages, vectors)))
                 self.count += len(messages)
             now_s = time.monotonic()
             self.seconds = now_s - began_s

@@ -125,6 +125,13 @@ def fuse(
         str | None,
         typer.Option(metavar="[HOST:]PORT", help="Receive MAVLink IMU messages here, by UDP."),
     ] = None,
+    magnetometer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Of a live topic: topic of the magnetometer of that IMU, such as ipc:mag.",
+        ),
+    ] = None,
     to: Annotated[
         str | None,
         typer.Option(metavar="[HOST:]PORT", help="With --live: send ATTITUDE_QUATERNION there."),
@@ -149,7 +156,9 @@ def fuse(
     smoother have other names than those of its filter.
 
     A live topic is fused until Ctrl-C; every second a line states rate, roll, pitch, yaw (from
-    the start) and their standard deviations. With --live the samples are those in HIGHRES_IMU or
+    the start) and their standard deviations. With --magnetometer yaw refers to magnetic north from
+    the first magnetic field on; a field joins the nearest message that is not answered yet, within
+    20 ms. With --live the samples are those in HIGHRES_IMU or
     HIL_SENSOR of the first sender heard.
 
     Examples
@@ -170,6 +179,8 @@ def fuse(
 
     strapdown fuse ipc:imu --duration 60 --output ipc:attitude
 
+    strapdown fuse ros2:/imu/data --magnetometer ros2:/imu/mag --output attitude.mcap
+
     strapdown fuse --live 127.0.0.1:14550 --to 127.0.0.1:14560 --output attitude.mcap
     """
     _check_name(filter_name, smooth=smooth)
@@ -182,11 +193,20 @@ def fuse(
             align=align,
             topic=topic,
             anyway=anyway,
+            declination=declination,
             live=live,
             to=to,
+            **{"no-mag": no_mag and magnetometer is not None},
         )
-        live_filter = configured(FILTERS[filter_name], params, settings)
-        return _live_topic(source, filter_name, live_filter, output, duration, force=force)
+        return _live_topic(
+            source,
+            filter_name,
+            configured(FILTERS[filter_name], params, settings),
+            output,
+            magnetometer=magnetometer,
+            duration=duration,
+            force=force,
+        )
     if live is not None and source is None:
         _alone(
             "--live",
@@ -197,6 +217,7 @@ def fuse(
             topic=topic,
             anyway=anyway,
             declination=declination,
+            magnetometer=magnetometer,
         )
         refuse_reading()
         check_targets(output, None, force=force)
@@ -205,7 +226,7 @@ def fuse(
         return _live(filter_name, orientation, live, to, duration, output=output, **options)
     if source is None or live is not None:
         raise typer.BadParameter("expected either a recording or --live", param_hint="'SOURCE'")
-    _alone("SOURCE", to=to, duration=duration)
+    _alone("SOURCE", to=to, duration=duration, magnetometer=magnetometer)
     declined = parse_declination(declination, no_mag=no_mag)
     if not (output or picture or compare_all):
         raise typer.BadParameter(
@@ -351,8 +372,9 @@ def _live_topic(
     name: str,
     orientation: OrientationFilter,
     output: Path | None,
-    duration: float | None,
     *,
+    magnetometer: str | None,
+    duration: float | None,
     force: bool,
 ) -> Outcome:
     """Fuse the messages of a live topic."""
@@ -362,7 +384,14 @@ def _live_topic(
     if output is not None and not _is_live(output):
         check_targets(output, None, force=force)
     recursive = cast("RecursiveFilter[Any]", orientation)
-    done = fuse_live_topic(str(source), recursive, output=output, duration=duration, force=force)
+    done = fuse_live_topic(
+        str(source),
+        recursive,
+        magnetometer=magnetometer,
+        output=output,
+        duration=duration,
+        force=force,
+    )
     data = {"input": str(source), "filter": name, "params": changed(orientation), **done.data}
     frames = {"world": str(WorldFrame.ENU), "body": str(BodyFrame.FLU)}
     attitude = f"attitude: q_world_from_body, xyzw, {frames['world']} from {frames['body']}"

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from strapdown.bridges.live.field_join import FieldJoin
+from strapdown.bridges.live.fusion import check_type
 from strapdown.errors import StrapdownError
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.geometry import BodyFrame, WorldFrame
 from strapdown.messages import Imu, MagneticField, conversion
 from strapdown.series import ImuSeries, Trajectory, timebase
 from strapdown.units import NS_PER_S
-from strapdown.viewer.live_field import FieldJoin
 from strapdown.viewer.quantities import signals_of, signals_of_track
 from strapdown.viewer.signals import Span
 from strapdown.viewer.sources import Figure, Pose
@@ -114,9 +115,9 @@ class LiveSource:
         estimator: OrientationFilter | None = None,
         name: str = "",
     ) -> None:
-        _check_type(topic, Imu)
+        check_type(topic, Imu)
         if field is not None:
-            _check_type(field, MagneticField)
+            check_type(field, MagneticField)
         self.name = name or topic.name
         self._topic, self._field = topic, field
         self._topics = [topic] if field is None else [topic, field]
@@ -308,13 +309,6 @@ class LiveSource:
 
     def _shown(self, values: FloatArray) -> FloatArray:
         return values[:, _OWN if self._estimator is None else _ESTIMATED]
-
-
-def _check_type(topic: Topic[Any], kind: type[Any]) -> None:
-    if topic.msg_type is not kind:
-        raise TypeError(
-            f"expected a topic of {kind.__name__}, got {topic.msg_type.__name__} on {topic.name}"
-        )
 
 
 def _numbers(series: ImuSeries) -> FloatArray:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from strapdown.errors import ValueRangeError
 from strapdown.geometry.products import matrix_vector
 from strapdown.webots.devices import formulas as kernels
 from strapdown.webots.devices.output_stage import rounding
@@ -40,6 +41,12 @@ _ORBITS: Final[dict[int, tuple[tuple[int, float, float], ...]]] = {
     9: ((3, 0.3, 0.0), (6, 1.0, 0.0)),
     10: ((1, 0.0, 0.0), (3, 0.5, 0.0), (6, 1.0, 0.0)),
 }
+
+
+MOST_RAYS: Final = 10_000
+"""Rays of a DistanceSensor at most."""
+_MOST_CASTS: Final = 1 << 16
+"""Rays that are cast at once, of all states."""
 
 
 class Surveying(Protocol):
@@ -156,6 +163,11 @@ class DistanceMeter:
     node : Node
     setting : Setting
     obstacles : Obstacles
+
+    Raises
+    ------
+    ValueRangeError
+        It has more rays than a world can cast in a step.
     """
 
     width = 1
@@ -177,6 +189,10 @@ class DistanceMeter:
         self._resolution = node.number("resolution")
         self._kind = node.text("type")
         count = 1 if self._kind == "laser" else max(1, int(node.number("numberOfRays")))
+        if count > MOST_RAYS:
+            raise ValueRangeError(
+                f"expected numberOfRays of at most {MOST_RAYS}, got {count} for {node}"
+            )
         aperture = node.number("aperture")
         up = 2 if self._setting.conventions.coordinate_system == "ENU" else 1
         self._rays = ray_directions(count, aperture, up)
@@ -197,6 +213,13 @@ class DistanceMeter:
 
     def survey(self, horizon: Horizon, due: slice) -> Sequence[float]:
         """Return the distance [m] at each state."""
+        states = range(len(horizon.states(self._node).position))[due]
+        most = max(1, _MOST_CASTS // len(self._rays))
+        parts = (states[first : first + most] for first in range(0, len(states), most))
+        each = (self._distances(horizon, slice(p.start, p.stop, p.step)) for p in parts)
+        return [*chain.from_iterable(each)]
+
+    def _distances(self, horizon: Horizon, due: slice) -> Sequence[float]:
         sensor = horizon.states(self._node)
         R, origin = sensor.R_world_from_body[due], sensor.position[due]
         rays = matrix_vector(R[:, np.newaxis], self._rays)

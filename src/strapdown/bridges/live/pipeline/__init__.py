@@ -9,15 +9,18 @@ kind           keys                                       takes               gi
                ``profile``; ``sensor``, ``rate``,
                ``seed``, ``duration``, ``speed``,
                ``start_ns``
-``log``        ``file``, ``topic``, ``speed``                                 ``Imu``,
+``log``        ``file``, ``topic``, ``magnetic_field``,                       ``Imu``,
+               ``speed``                                                      ``MagneticField``,
                                                                               ``NavSatFix`` or
                                                                               ``FluidPressure``
 ``topic``      ``address``                                                    ``Imu``, or the type
                                                                               in the address
 ``topic``      ``address``, ``from``                      any                 (publishes)
-``calibrate``  ``from``, ``file``, ``temperature``        ``Imu``             ``Imu``
+``calibrate``  ``from``, ``file``, ``temperature``        ``Imu`` or          the same
+                                                          ``MagneticField``
 ``sensor``     ``from``, ``sensor``, ``rate``, ``seed``   ``Imu``             ``Imu``
-``filter``     ``from``, ``filter``, its parameters       ``Imu``             ``Pose3D``
+``filter``     ``from``, ``filter``, its parameters       ``Imu``,            ``Pose3D``
+                                                          ``MagneticField``
 ``odometry``   ``from``, ``foot``, its parameters         ``Imu``             ``Pose3D``
 ``navigate``   ``from``, ``lever_arm``, ``latency``,      ``Imu``,            ``Pose3D``
                its parameters                             ``NavSatFix``,

@@ -27,7 +27,7 @@ __all__ = ["DetectSink"]
 class DetectSink(Part):
     """Detectors, each event of which is appended to a file as one line of JSON."""
 
-    TAKES = Imu
+    TAKES = (Imu,)
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)

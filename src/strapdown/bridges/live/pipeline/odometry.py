@@ -28,7 +28,7 @@ _AT_REST = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0)
 class OdometryStage(Part):
     """Dead reckoning, as that of ``strapdown odometry``."""
 
-    TAKES = Imu
+    TAKES = (Imu,)
     gives = Pose3D
 
     def __init__(self, table: Table) -> None:

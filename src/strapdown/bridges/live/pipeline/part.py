@@ -120,8 +120,8 @@ class Part(ABC):
         What a user should know.
     """
 
-    TAKES: ClassVar[type[Any] | None] = None
-    """Type of the messages it takes; None is any."""
+    TAKES: ClassVar[tuple[type[Any], ...]] = ()
+    """Types of the messages it takes; empty is any."""
     SOURCES: ClassVar[range] = range(1, 2)
     """Numbers of stages from which it may receive."""
     gives: type[Any] | None = None
@@ -158,8 +158,19 @@ class Part(ABC):
     # -- overridden by each kind of stage --------------------------------------------------------
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Set the stages it receives from, which are joined before it."""
+        """Set the stages it receives from, which are joined before it.
+
+        Raises
+        ------
+        FormatError
+            One gives messages of another type than it takes.
+        """
         self.parts = list(parts)
+        for part in parts:
+            if part.gives not in (self.TAKES or (part.gives,)):
+                wanted = " or ".join(each.__name__ for each in self.TAKES)
+                given = f"{getattr(part.gives, '__name__', '')} from {part.name!r}"
+                raise self.table.error(f"expected messages of type {wanted}, got {given}", "from")
 
     def before(self) -> dict[str, Part]:
         """Return the stages upstream of it, by name."""

@@ -8,10 +8,13 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 import strapdown.formats as files
 from strapdown.bridges.live.pipeline.part import Part
-from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
-from strapdown.series import BarometerSeries, GnssSeries
+from strapdown.errors import ShapeError
+from strapdown.messages import FluidPressure, Imu, MagneticField, NavSatFix, conversion
+from strapdown.series import BarometerSeries, GnssSeries, ImuSeries
 from strapdown.simulation import find_motion, find_sensor
 from strapdown.simulation.run import Run
 from strapdown.transport.address import open_topic, parse_address
@@ -27,7 +30,6 @@ if TYPE_CHECKING:
     from threading import Event
 
     from strapdown.bridges.live.pipeline.tables import Table
-    from strapdown.series import ImuSeries
     from strapdown.simulation import Ride
     from strapdown.transport import Topic
 
@@ -80,11 +82,17 @@ class PacedSource(Part):
     def blocks(self) -> Iterator[ImuSeries | GnssSeries | BarometerSeries]:
         """Yield the samples."""
 
+    def messages(
+        self, series: ImuSeries | GnssSeries | BarometerSeries
+    ) -> Iterator[tuple[int, object]]:
+        """Yield the stamps and messages of samples."""
+        return _messages(series)
+
     def work(self) -> None:
         """Give each sample at its time."""
         pace = Pace(self.speed, self.stop)
         for series in self.blocks():
-            for t_ns, message in _messages(series):
+            for t_ns, message in self.messages(series):
                 if not pace.wait(t_ns):
                     return
                 self.give(message)
@@ -103,6 +111,19 @@ def _messages(series: ImuSeries | GnssSeries | BarometerSeries) -> Iterator[tupl
         return
     for record in conversion.imu_from_series(series):
         yield int(record["timestamp_ns"]), Imu.from_record(record)
+
+
+def _with_field(series: ImuSeries) -> ImuSeries:
+    """Return the rows of a series that have a magnetic field."""
+    field = series.magnetic_field
+    if field is None:
+        raise ShapeError("expected a recording with a magnetic field, got one without")
+    return series[np.flatnonzero(~np.isnan(field).all(axis=1))]
+
+
+def _fields(series: ImuSeries) -> Iterator[tuple[int, object]]:
+    for stamp_ns, frame_id, values, _ in conversion.ros_from_magnetic_field(series):
+        yield stamp_ns, MagneticField(stamp_ns, frame_id, tuple(values[:3].tolist()))
 
 
 def device_source(table: Table) -> PacedSource:
@@ -216,17 +237,20 @@ class WorldSource(DeviceSource):
 
 
 class LogSource(PacedSource):
-    """The IMU, a GNSS receiver or a barometer of a recording."""
+    """The IMU, its magnetometer, a GNSS receiver or a barometer of a recording."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         path = table.place(table.need("file", str))
         topic = table.get("topic", str)
+        is_field = table.get("magnetic_field", bool, default=False)
         with table.about("file"):
             recording = files.open(path, on_error="salvage")
         self._series: ImuSeries | GnssSeries | BarometerSeries
-        with table.about("topic", "file"):
-            if topic is not None and topic in recording.barometers:
+        with table.about("magnetic_field", "topic", "file"):
+            if is_field:
+                self._series, self.gives = _with_field(recording.imu_series(topic)), MagneticField
+            elif topic is not None and topic in recording.barometers:
                 self._series, self.gives = recording.barometers[topic], FluidPressure
             elif topic in recording.gnss or (recording.gnss and not recording.imu):
                 self._series, self.gives = recording.gnss_series(topic), NavSatFix
@@ -241,6 +265,14 @@ class LogSource(PacedSource):
         """Yield all samples or fixes."""
         for start in range(0, len(self._series), _ROWS):
             yield self._series[start : start + _ROWS]
+
+    def messages(
+        self, series: ImuSeries | GnssSeries | BarometerSeries
+    ) -> Iterator[tuple[int, object]]:
+        """Yield the stamps and messages of samples."""
+        if self.gives is MagneticField and isinstance(series, ImuSeries):
+            return _fields(series)
+        return super().messages(series)
 
     def losses(self) -> list[str]:
         """Return what the file does not hold any more."""

@@ -8,23 +8,28 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import numpy as np
 
-from strapdown.bridges.live.fusion import BLOCK, fuse_topic, incoming, poses
+from strapdown.bridges.live.field_join import FieldJoin
+from strapdown.bridges.live.fusion import BLOCK, incoming, poses, poses_of_series
+from strapdown.bridges.live.pipeline.aided import AidedStage
 from strapdown.bridges.live.pipeline.part import Part
 from strapdown.calibration import load_calibration
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import FILTERS
-from strapdown.messages import CovarianceStatus, Imu, Pose3D, conversion
+from strapdown.messages import CovarianceStatus, Imu, MagneticField, conversion
 from strapdown.samples import SampleKind
 from strapdown.sensors import Flag, ImuSimulator
+from strapdown.series import ImuSeries
 from strapdown.simulation import find_sensor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import ExitStack
 
+    from strapdown._typing import FloatArray
     from strapdown.bridges.live.pipeline.tables import Table
     from strapdown.estimation.filter import RecursiveFilter
     from strapdown.estimation.params import FilterParams
+    from strapdown.messages import Pose3D
 
     Params = TypeVar("Params", bound=FilterParams)
 
@@ -34,10 +39,10 @@ _REST: Final = (0.0, 0.0, 0.0)
 
 
 class CalibrateStage(Part):
-    """A calibration of the sensor."""
+    """A calibration of the sensor, for messages of the IMU or of its magnetometer."""
 
-    TAKES = Imu
-    gives = Imu
+    TAKES = (Imu, MagneticField)
+    gives: type[Any] | None = Imu
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -50,9 +55,9 @@ class CalibrateStage(Part):
             raise table.error(line, "file")
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Give as many messages as samples come."""
+        """Give as many messages as samples come, of their type."""
         super().join(parts)
-        self.rate_hz = parts[0].rate_hz
+        self.gives, self.rate_hz = parts[0].gives, parts[0].rate_hz
 
     def work(self) -> None:
         """Calibrate every message."""
@@ -63,13 +68,29 @@ class CalibrateStage(Part):
                     self.give(message)
                 self.passed(len(messages), perf_counter() - began_s)
 
-    def _calibrated(self, messages: Sequence[Imu]) -> Iterator[Imu]:
+    def _calibrated(self, messages: Sequence[Any]) -> Iterator[Imu | MagneticField]:
         # One row is given twice: a product with a vector is rounded differently from one with a
         # matrix, and the bits should not depend on the size of a block.
-        rows = conversion.series_from_imu([*messages, messages[-1]])
-        calibrated = self._calibration.apply(rows, temperature=self._temperature)
+        messages = [*messages, messages[-1]]
+        if self.gives is MagneticField:
+            field = self._apply(_series_of_fields(messages)).magnetic_field
+            for message, vector in zip(messages[:-1], cast("FloatArray", field), strict=False):
+                yield replace(message, magnetic_field=tuple(vector.tolist()))
+            return
+        calibrated = self._apply(conversion.series_from_imu(messages))
         for record in conversion.imu_from_series(calibrated)[:-1]:
             yield Imu.from_record(record)
+
+    def _apply(self, rows: ImuSeries) -> ImuSeries:
+        return self._calibration.apply(rows, temperature=self._temperature)
+
+
+def _series_of_fields(messages: Sequence[MagneticField]) -> ImuSeries:
+    """Return rows that have a magnetic field only."""
+    stamps = np.array([each.header_stamp_ns for each in messages], np.int64)
+    field = np.array([each.magnetic_field for each in messages])
+    unknown = np.full_like(field, np.nan)
+    return ImuSeries(stamps, unknown, unknown, magnetic_field=field)
 
 
 class SensorStage(Part):
@@ -79,7 +100,7 @@ class SensorStage(Part):
     regardless.
     """
 
-    TAKES = Imu
+    TAKES = (Imu,)
     gives = Imu
 
     def __init__(self, table: Table) -> None:
@@ -143,11 +164,11 @@ def params_of(table: Table, params: Params) -> Params:
     return params
 
 
-class FilterStage(Part):
-    """An orientation filter."""
+class FilterStage(AidedStage):
+    """An orientation filter, with a magnetometer or without."""
 
-    TAKES = Imu
-    gives = Pose3D
+    SOURCES = range(1, 3)
+    OPTIONAL = MagneticField
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -157,11 +178,8 @@ class FilterStage(Part):
                 raise UnknownNameError("filter", name, FILTERS)
         kind = cast("type[RecursiveFilter[Any]]", FILTERS[name])
         self._filter = kind(params_of(table, kind().params))
-
-    def join(self, parts: Sequence[Part]) -> None:
-        """Give as many poses as samples come."""
-        super().join(parts)
-        self.rate_hz = parts[0].rate_hz
+        self._fields: list[MagneticField] = []
+        self._magnetometer = FieldJoin()
 
     def open(self, stack: ExitStack) -> None:  # noqa: ARG002 (nothing is to be closed)
         """Compile the filter ahead of the first message."""
@@ -171,13 +189,30 @@ class FilterStage(Part):
                 pass
         self._filter.reset()
 
-    def work(self) -> None:
-        """Answer every message by a pose."""
-        if self.outlet is None:
-            return
-        for source in self.inlets.values():
-            fuse_topic(source, self.outlet, self._filter, stop=self.stop, answered=self.passed)
+    def aid(self, message: MagneticField) -> int:
+        """Use a sample of the magnetometer."""
+        self._fields.append(message)
+        return message.header_stamp_ns
+
+    def poses(self, messages: Sequence[Imu]) -> Iterator[Pose3D]:
+        """Yield a pose for each message, in a pipeline without pacing one block later."""
+        if not self._aids:
+            return poses(self._filter, messages)
+        fields, self._fields = self._fields, []
+        if self.waits:
+            rows = conversion.series_from_imu(messages)
+            return poses_of_series(self._filter, self._magnetometer.take(rows, fields))
+        stamps = np.array([each.timestamp_ns for each in messages], np.int64)
+        return poses(self._filter, messages, self._magnetometer.at_once(stamps, fields))
+
+    def finish(self) -> Iterator[Pose3D]:
+        """Yield the poses of the last block."""
+        if self._aids:
+            if self.waits:
+                yield from self.poses([])
+            self.notes += self._magnetometer.notes()
 
     def losses(self) -> list[str]:
         """Return what the filter left out."""
-        return [*super().losses(), *self._filter.report.losses()]
+        field = self._magnetometer.losses() if self._aids else []
+        return [*super().losses(), *field, *self._filter.report.losses()]
