@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # `pytest -m hypothesis --hypothesis-profile=whole` takes all, and `search` looks for new ones.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("whole", settings.get_profile("search"), derandomize=True)
-settings.register_profile("repeatable", settings.get_profile("whole"), max_examples=25)
+settings.register_profile("repeatable", settings.get_profile("whole"), max_examples=10)
 settings.load_profile("repeatable")
 
 # Test processes run side by side and use the same names: topics stay within each, unless a test
