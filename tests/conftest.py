@@ -131,11 +131,15 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Run tests that share a fixture of their module in one process, which builds it once.
+    """Leave rows of sweeps to the slow tests, and run the others grouped by module fixtures.
 
-    Slow tests are spread over the processes: they take longer than their fixtures.
+    Tests that share a fixture of their module run in one process, which builds it once. Slow tests
+    are spread over the processes: they take longer than their fixtures.
     """
     for item in items:
+        kept = item.get_closest_marker("by_default")
+        if kept and item.callspec.id not in kept.args:
+            item.add_marker(pytest.mark.slow)
         scopes = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values()]
         apart = any(map(item.get_closest_marker, ("xdist_group", "slow")))
         if "module" in scopes and not apart:
