@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 # `pytest -m hypothesis --hypothesis-profile=whole` takes all, and `search` looks for new ones.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("whole", settings.get_profile("search"), derandomize=True)
-settings.register_profile("repeatable", settings.get_profile("whole"), max_examples=25)
+settings.register_profile("repeatable", settings.get_profile("whole"), max_examples=10)
 settings.load_profile("repeatable")
 
 # Test processes run side by side and use the same names: topics stay within each, unless a test
 # names another backend.
 os.environ["STRAPDOWN_BACKEND"] = "local"
 os.environ["HORUS_NAMESPACE"] = f"strapdown_test_{os.getpid()}"
+
+# And they occupy every processor: further threads of linear algebra, which spin while they wait,
+# took a third of the time of a calibration.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 # A shell that runs the tests in the background has them and their children ignore an interrupt,
 # and some tests interrupt themselves.
@@ -127,11 +131,15 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Run tests that share a fixture of their module in one process, which builds it once.
+    """Leave rows of sweeps to the slow tests, and run the others grouped by module fixtures.
 
-    Slow tests are spread over the processes: they take longer than their fixtures.
+    Tests that share a fixture of their module run in one process, which builds it once. Slow tests
+    are spread over the processes: they take longer than their fixtures.
     """
     for item in items:
+        kept = item.get_closest_marker("by_default")
+        if kept and item.callspec.id not in kept.args:
+            item.add_marker(pytest.mark.slow)
         scopes = [each[-1].scope for each in item._fixtureinfo.name2fixturedefs.values()]
         apart = any(map(item.get_closest_marker, ("xdist_group", "slow")))
         if "module" in scopes and not apart:

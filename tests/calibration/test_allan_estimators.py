@@ -134,6 +134,7 @@ def test_a_ramp_has_the_deviation_of_a_rate_ramp_and_none_by_hadamard():
 
 
 @pytest.mark.parametrize("kind", ["oadev", "mdev", "ohdev", "totdev"])
+@pytest.mark.by_default("oadev", "mdev")
 def test_threads_blocks_other_cluster_times_and_machine_code_do_not_change_a_bit(kind, monkeypatch):
     y = np.random.default_rng(4).standard_normal((70_001, 2))
     first = allan(y, rate_hz=10.0, kind=kind)

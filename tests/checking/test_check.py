@@ -226,6 +226,19 @@ def test_missing_values_are_no_error(case):
 
 @pytest.mark.parametrize("motion", sorted(set(MOTIONS) - {"free_fall"}))
 @pytest.mark.parametrize("sensor", ["ideal", "MPU-6050"])
+@pytest.mark.by_default(
+    "MPU-6050-static",
+    "MPU-6050-six_position",
+    "MPU-6050-turntable",
+    "MPU-6050-wander",
+    "MPU-6050-sculling",
+    "MPU-6050-helix",
+    "ideal-static",
+    "ideal-spin",
+    "ideal-circle",
+    "ideal-multi_sine",
+    "ideal-chirp",
+)
 def test_simulated_motions_have_no_findings(motion, sensor):
     run = simulate(motion, sensor, 40.0, rate_hz=100, seed=1)
     series = run.samples.series()

@@ -109,6 +109,16 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)
+@pytest.mark.by_default(
+    "detect out of order .mcap",
+    "fuse out of order .mcap",
+    "fuse out of order .npz",
+    "fuse out of order .csv",
+    "convert out of order .bag",
+    "convert out of order ",
+    "convert out of order .ulg",
+    "convert out of order .parquet",
+)
 def test_a_verb_writes_the_same_bits_in_blocks(request, case, paths, tmp_path):
     verb, *kind = case
     path = paths[tuple(kind)]
@@ -181,6 +191,14 @@ OPTIONS = {
 @pytest.mark.parametrize(
     ("name", "ending"),
     [*((name, ".mcap") for name in OPTIONS), *((name, ".npz") for name in list(OPTIONS)[:3])],
+)
+@pytest.mark.by_default(
+    "one topic-.mcap",
+    "a part-.mcap",
+    "to npz-.npz",
+    "all topics-.mcap",
+    "with attitude-.mcap",
+    "decimated-.mcap",
 )
 def test_options_of_convert_give_the_same_bits_in_blocks(request, name, ending, tmp_path):
     files.write(tmp_path / f"a{ending}", several())

@@ -150,6 +150,7 @@ def test_json_has_these_fields_and_no_others():
 
 @pytest.mark.usefixtures("quickly")
 @pytest.mark.parametrize("ending", [".mcap", ".csv", ".npz", ".parquet"])
+@pytest.mark.by_default(".mcap", ".csv")
 def test_every_output_goes_through_the_other_verbs(ending):
     arguments = ("--motion", "wander", "--sensor", "ADIS16470", "--duration", 20)
     assert run(*arguments, "--output", f"run{ending}").exit_code == 0

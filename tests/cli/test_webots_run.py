@@ -343,6 +343,12 @@ def test_a_recording_is_not_replaced_unasked():
         ("imu.nosuch()", "AttributeError"),
     ],
 )
+@pytest.mark.by_default(
+    "robot.step('x')-argument 1: TypeError",
+    "robot.step(-32)-ValueError",
+    'robot.getDevice(\'nope\').enable(32)-Device "nope" was not found on robot "rob"',
+    "robot.nosuch-AttributeError",
+)
 def test_a_wrong_call_ends_the_controller_with_1_and_the_recording_is_whole(capfd, body, said):
     write("c.py", STEPS.replace("while robot.step(32) != -1:\n    pass", "robot.step(96)"))
     text = Path("c.py").read_text() + "imu = robot.getDevice('inertial unit')\n" + body + "\n"

@@ -33,6 +33,16 @@ def drop(height_m, rate_hz, *, seed=0, bias_g=0.1, spin_rad_s=0.0):
 @pytest.mark.parametrize("lever_arm_m", [None, (0.03, 0.0, 0.0)])
 @pytest.mark.parametrize("spin_rad_s", [0.0, 10.0])
 @pytest.mark.parametrize("rate_hz", [50, 100, 200, 400, 800, 1600])
+@pytest.mark.by_default(
+    "50-0.0-None",
+    "50-10.0-lever_arm_m1",
+    "100-10.0-None",
+    "200-0.0-lever_arm_m1",
+    "400-10.0-lever_arm_m1",
+    "800-0.0-None",
+    "1600-0.0-None",
+    "1600-10.0-lever_arm_m1",
+)
 def test_every_drop_of_10_cm_and_more_is_found_and_measured(rate_hz, spin_rad_s, lever_arm_m):
     params = FreeFallParams(lever_arm_m=lever_arm_m)
     for height_m in (0.1, 0.2, 0.5, 1.0, 2.0):

@@ -31,6 +31,7 @@ def sine(frequency, amplitude, seconds=20.0, axis=0):
 @pytest.mark.parametrize(
     ("band", "frequency"), list(enumerate([1.0, 5.0, 20.0, 50.0, 120.0, 333.3, 700.0]))
 )
+@pytest.mark.by_default("0-1.0", "3-50.0", "6-700.0")
 def test_a_sine_is_in_its_band_and_nowhere_else(band, frequency):
     found = vibration_metrics(series_of(sine(frequency, 2.0, axis=1))).accel
     assert found.band_rms[band, 1] == pytest.approx(2.0 / np.sqrt(2.0), rel=0.01)

@@ -196,6 +196,7 @@ def turning_in_place(seconds=20.0, *, seed=0):
 
 @pytest.mark.parametrize("broken", [0, 1])
 @pytest.mark.parametrize("fault", ["gyro sign", "gyro bias", "gyro scale", "accel bias"])
+@pytest.mark.by_default("gyro bias-0", "gyro scale-1", "accel bias-0", "gyro sign-1")
 def test_of_two_in_motion_the_one_that_gravity_contradicts_is_wrong(fault, broken):
     t, rates, forces = turning_in_place()
     late = t >= ONSET

@@ -181,6 +181,7 @@ def test_a_slow_sensor_corrects_as_fast_as_a_quick_one(still, name, sensor, axis
 
 @pytest.mark.parametrize("nine_axes", [True, False])
 @pytest.mark.parametrize("name", CLASSICAL)
+@pytest.mark.by_default("complementary-True", "mahony-False", "madgwick-True")
 def test_the_covariance_is_honest_within_a_factor(tumble, made, name, nine_axes):
     """One variance for tilt and one for heading: the errors are within a factor of 2 of them.
 

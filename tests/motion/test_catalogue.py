@@ -73,6 +73,15 @@ def test_one_instant_alone_has_the_same_bits(name):
 
 @pytest.mark.parametrize("duration_s", [18.0, pytest.param(40.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", MOTIONS)
+@pytest.mark.by_default(
+    "static-18.0",
+    "circle-18.0",
+    "helix-18.0",
+    "multi_sine-18.0",
+    "wander-18.0",
+    "lissajous-18.0",
+    "six_position-18.0",
+)
 def test_samples_and_increments_have_the_same_bits_in_any_portions(name, duration_s):
     source = Mounted(MOTIONS[name])
     t = max(source.start_s, 0.0) + np.arange(0.0, duration_s, 0.17)
@@ -131,6 +140,7 @@ def assert_whole_is_parts(ask, t):
 
 
 @pytest.mark.parametrize("name", ONE_OF_EACH_LAW)
+@pytest.mark.by_default("static", "free_fall", "circle", "wander", "six_position")
 def test_machine_code_gives_what_a_sensor_feels_to_the_bit(name):
     t = np.linspace(0.0, min(MOTIONS[name].end_s, 1000.0), WHOLE)
     assert_whole_is_parts(Mounted(MOTIONS[name]).inputs, t)

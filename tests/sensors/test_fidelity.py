@@ -117,6 +117,7 @@ class Still:
 
 @pytest.mark.parametrize("rate_hz", [25, 200, 1600])
 @pytest.mark.parametrize("kind", ["plain", "low-pass", "boxcar", "mean", "carried"])
+@pytest.mark.by_default("plain-25", "low-pass-200", "mean-1600", "boxcar-25", "carried-200")
 def test_the_covariance_of_the_messages_is_the_variance_of_the_samples(rate_hz, kind):
     options = {
         "plain": {},

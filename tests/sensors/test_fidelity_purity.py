@@ -138,6 +138,7 @@ def assert_same(whole: Samples, other: Samples):
 
 @pytest.mark.parametrize("name", SPECS)
 @pytest.mark.parametrize("partition", [1, 2])
+@pytest.mark.by_default("1-plain", "1-filtered", "2-integral", "2-everything around")
 def test_any_partition_with_steps_and_restored_states_gives_the_bits_of_one_run(
     riding, name, partition
 ):

@@ -133,6 +133,7 @@ def test_many_sensors_are_files_of_csv(tmp_path):
 
 
 @pytest.mark.parametrize("rows", [1, 300, 10_000, 2**16])
+@pytest.mark.by_default("1", "300", "10000")
 def test_the_bits_of_a_sensor_depend_on_neither_the_others_nor_the_blocks(
     tmp_path, monkeypatch, rows
 ):

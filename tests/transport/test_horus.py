@@ -257,6 +257,7 @@ def test_a_horus_process_sends_all_38_values(peer, joined, name):
         ),
     ],
 )
+@pytest.mark.by_default("Pose3D-fields0", "Vector3-fields3", "Odometry-fields5")
 def test_other_messages_pass_both_ways(peer, joined, name, kind, fields):
     link, inbox = joined(kind)
     peer("open", kind.__name__, name)

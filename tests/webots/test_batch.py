@@ -49,6 +49,7 @@ def stepped(a_world, seconds, period):
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("period", [8, 20])
+@pytest.mark.by_default("8-R2025a", "8-documented", "8-R2020a", "20-R2021a", "20-R2023b")
 def test_a_batch_gives_the_samples_of_the_step_loop(profile, period):
     options = {"profile": profile, "motion": MOTIONS["multi_sine"]}
     log = measure(world(**options), 4.0, periods=period)
