@@ -10,7 +10,8 @@ kind           keys                                       takes               gi
                ``seed``, ``duration``, ``speed``,
                ``start_ns``
 ``log``        ``file``, ``topic``, ``speed``                                 ``Imu``,
-                                                                              ``NavSatFix`` or
+                                                                              ``NavSatFix``,
+                                                                              a velocity or
                                                                               ``FluidPressure``
 ``topic``      ``address``                                                    ``Imu``, or the type
                                                                               in the address
@@ -21,6 +22,7 @@ kind           keys                                       takes               gi
 ``odometry``   ``from``, ``foot``, its parameters         ``Imu``             ``Pose3D``
 ``navigate``   ``from``, ``lever_arm``, ``latency``,      ``Imu``,            ``Pose3D``
                its parameters                             ``NavSatFix``,
+                                                          velocities and
                                                           ``FluidPressure``
 ``detect``     ``from``, ``kind``, ``file``               ``Imu``             (writes)
 ``record``     ``from`` (one or more), ``file``,          any                 (writes)

@@ -12,7 +12,7 @@ from strapdown.bridges.live.navigation import LiveNavigation
 from strapdown.bridges.live.pipeline.part import Part, State
 from strapdown.bridges.live.pipeline.stages import params_of
 from strapdown.estimation.navigation import NavigatorParams
-from strapdown.messages import FluidPressure, Imu, NavSatFix, Pose3D
+from strapdown.messages import FluidPressure, Imu, NavSatFix, Pose3D, TwistWithCovarianceStamped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,17 +23,18 @@ __all__ = ["NavigateStage"]
 
 _SLICE_S: Final = 0.05
 """Longest wait for a message before the stage looks whether it is to end [s]."""
+_AIDS: Final = (NavSatFix, TwistWithCovarianceStamped, FluidPressure)
 _OVER: Final = (State.ENDED, State.FAILED)
 
 
 class NavigateStage(Part):
     """Inertial navigation aided by fixes, as that of ``strapdown navigate``.
 
-    In a pipeline without pacing a sample waits for a fix and a pressure that are later, so that all
-    are processed in the order of their stamps; otherwise samples are answered at once.
+    In a pipeline without pacing a sample waits for aiding of every kind that is later, so that all
+    is processed in the order of its stamps; otherwise samples are answered at once.
     """
 
-    SOURCES = range(2, 4)
+    SOURCES = range(2, 5)
     gives = Pose3D
 
     def __init__(self, table: Table) -> None:
@@ -45,13 +46,15 @@ class NavigateStage(Part):
         )
 
     def join(self, parts: Sequence[Part]) -> None:
-        """Receive samples from one stage, fixes from another, and pressures from a third."""
+        """Receive samples and fixes, and velocities and pressures where stages give them."""
         super().join(parts)
         kinds = [part.gives for part in parts]
-        wanted = [Imu, NavSatFix, *([FluidPressure] if FluidPressure in kinds else [])]
-        if sorted(kinds, key=str) != sorted(wanted, key=str):
+        if len({*kinds}) < len(kinds) or not {Imu, NavSatFix} <= {*kinds} <= {Imu, *_AIDS}:
             got = ", ".join(f"{getattr(p.gives, '__name__', '')} from {p.name!r}" for p in parts)
-            line = f"expected parts of Imu, of NavSatFix and optionally of FluidPressure, got {got}"
+            line = (
+                "expected parts of Imu, of NavSatFix and optionally of TwistWithCovarianceStamped "
+                f"and FluidPressure, got {got}"
+            )
             raise self.table.error(line, "from")
         self._imu = parts[kinds.index(Imu)]
         self._aids = [part for part in parts if part is not self._imu]
@@ -83,8 +86,8 @@ class NavigateStage(Part):
         self.notes += self._navigation.notes
         if unused := self._navigation.unused:
             self.notes.append(
-                f"{counted(unused, 'message')} not used: fixes without position, or messages "
-                "before the first sample"
+                f"{counted(unused, 'message')} not used: fixes without position, velocities "
+                "without fix or covariance, or messages before the first sample"
             )
 
     def _answer(self, waiting: deque[Imu], before_ns: float) -> None:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import strapdown.formats as files
 from strapdown.bridges.live.pipeline.part import Part
-from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
+from strapdown.formats.topics.gnss import velocity_topics
+from strapdown.messages import (
+    FluidPressure,
+    Imu,
+    NavSatFix,
+    TwistWithCovarianceStamped,
+    conversion,
+)
 from strapdown.series import BarometerSeries, GnssSeries
 from strapdown.simulation import find_motion, find_sensor
 from strapdown.simulation.run import Run
@@ -84,15 +91,23 @@ class PacedSource(Part):
         """Give each sample at its time."""
         pace = Pace(self.speed, self.stop)
         for series in self.blocks():
-            for t_ns, message in _messages(series):
+            for t_ns, message in _messages(series, self.gives):
                 if not pace.wait(t_ns):
                     return
                 self.give(message)
                 self.made(1)
 
 
-def _messages(series: ImuSeries | GnssSeries | BarometerSeries) -> Iterator[tuple[int, object]]:
-    """Yield the stamps and messages of a series."""
+def _messages(
+    series: ImuSeries | GnssSeries | BarometerSeries, kind: type[Any] | None
+) -> Iterator[tuple[int, object]]:
+    """Yield the stamps and messages of a series: of the kind, where there are several."""
+    if isinstance(series, GnssSeries) and kind is TwistWithCovarianceStamped:
+        for stamp_ns, frame_id, values, _ in conversion.twist_from_gnss(series):
+            numbers = tuple(values.tolist())
+            twist = kind(stamp_ns, frame_id, numbers[:3], numbers[3:6], numbers[6:])
+            yield stamp_ns, twist
+        return
     if isinstance(series, GnssSeries):
         for fix in conversion.navsat_from_gnss(series):
             yield fix.header_stamp_ns, fix
@@ -216,7 +231,7 @@ class WorldSource(DeviceSource):
 
 
 class LogSource(PacedSource):
-    """The IMU, a GNSS receiver or a barometer of a recording."""
+    """The IMU, a GNSS receiver, its velocities, or a barometer of a recording."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -228,6 +243,8 @@ class LogSource(PacedSource):
         with table.about("topic", "file"):
             if topic is not None and topic in recording.barometers:
                 self._series, self.gives = recording.barometers[topic], FluidPressure
+            elif (moving := _with_velocity(recording, topic)) is not None:
+                self._series, self.gives = moving, TwistWithCovarianceStamped
             elif topic in recording.gnss or (recording.gnss and not recording.imu):
                 self._series, self.gives = recording.gnss_series(topic), NavSatFix
             else:
@@ -245,6 +262,16 @@ class LogSource(PacedSource):
     def losses(self) -> list[str]:
         """Return what the file does not hold any more."""
         return [*super().losses(), *self._report.losses()]
+
+
+def _with_velocity(recording: files.Recording, topic: str | None) -> GnssSeries | None:
+    """Return the receiver of which a topic is the velocity."""
+    moving = (
+        series
+        for name, series in recording.gnss.items()
+        if series.velocity_world is not None and topic in [*velocity_topics(name)]
+    )
+    return next(moving, None)
 
 
 class TopicSource(Part):
