@@ -147,6 +147,40 @@ def test_fixes_of_another_file_and_their_latency(aided, drive, tmp_path):
     )
 
 
+@pytest.mark.parametrize("late", [0.0, 0.1, 0.3])
+def test_a_latency_is_found_by_the_motion(drive, tmp_path, late):
+    imu, fixes, _ = drive
+    fixes = fixes.replace(t_ns=fixes.t_ns + round(late * 1e9))
+    strapdown.write(tmp_path / "late.mcap", Recording(imu={"imu": imu}, gnss={"fix": fixes}))
+    data = run_json("navigate", tmp_path / "late.mcap", "--lever-arm", *ARM)
+    found = data["latency_found"]["position"]
+    assert found["seconds"] == pytest.approx(late, abs=0.005)
+    assert found["sigma"] < 0.005
+    said = run("navigate", tmp_path / "late.mcap", "--lever-arm", *ARM).output
+    assert (f"try --latency {found['seconds']:.3f}" in said) == (late > 0.0)
+
+
+def test_latencies_of_positions_and_velocities_are_told_apart(drive, tmp_path):
+    imu, fixes, truth = drive
+    fixes = fixes[fixes.t_ns > truth.t_ns[0] + 10**9]
+    rows = np.searchsorted(truth.t_ns, fixes.t_ns - 150_000_000)
+    of_arm = np.cross(imu.angular_velocity[rows], ARM)
+    moving = fixes.replace(
+        t_ns=fixes.t_ns + 100_000_000,
+        velocity_world=truth.velocity_world[rows]
+        + quaternion.rotate(truth.q_world_from_body[rows], of_arm),
+        velocity_covariance=np.tile(0.05**2 * np.eye(3), (len(fixes), 1, 1)),
+    )
+    strapdown.write(tmp_path / "late.mcap", Recording(imu={"imu": imu}, gnss={"fix": moving}))
+    options = ("--lever-arm", *ARM, "--latency", 0.04)
+    found = run_json("navigate", tmp_path / "late.mcap", *options)["latency_found"]
+    assert found["position"]["seconds"] == pytest.approx(0.06, abs=0.01)
+    assert found["velocity"]["seconds"] == pytest.approx(0.21, abs=0.01)
+    said = run("navigate", tmp_path / "late.mcap", *options).output
+    assert "try --latency 0.1" in said
+    assert "--velocity-latency 0.2" in said
+
+
 def test_fixes_without_an_accuracy_have_that_of_gps(drive, tmp_path):
     imu, fixes, _ = drive
     bare = fixes.replace(position_covariance=np.zeros((len(fixes), 3, 3)))

@@ -26,7 +26,13 @@ from strapdown.errors import FormatError
 from strapdown.estimation import FILTERS
 from strapdown.estimation.navigation import NavigatorParams
 from strapdown.formats import Recording
-from strapdown.messages import FluidPressure, Imu, NavSatFix, conversion
+from strapdown.messages import (
+    FluidPressure,
+    Imu,
+    NavSatFix,
+    TwistWithCovarianceStamped,
+    conversion,
+)
 from strapdown.series import BarometerSeries, GnssSeries
 from strapdown.simulation import simulate
 
@@ -215,6 +221,52 @@ def test_navigation_with_a_barometer_is_that_of_the_verb(drive, tmp_path):
     )
 
 
+def test_navigation_with_velocities_is_that_of_the_verb(drive, tmp_path):
+    recording = strapdown.open(drive)
+    truth = simulate("wander", "ADIS16470", 25.0, rate_hz=100.0, seed=1).truth
+    (fixes,), rng = recording.gnss.values(), np.random.default_rng(5)
+    velocity = truth.velocity_world[np.searchsorted(truth.t_ns, fixes.t_ns, "right") - 1]
+    fixes = fixes.replace(
+        velocity_world=velocity + rng.normal(0.0, 0.05, (len(fixes), 3)),
+        velocity_covariance=np.tile(0.05**2 * np.eye(3), (len(fixes), 1, 1)),
+    )
+    whole = Recording(imu=recording.imu, gnss={"fix": fixes})
+    strapdown.write(tmp_path / "drive.mcap", whole)
+    text = NAVIGATE.format(speed="inf").replace('["fix", "imu"]', '["velocity", "fix", "imu"]')
+    log = '[log.velocity]\nfile = "drive.mcap"\ntopic = "fix/velocity"\nspeed = inf\n'
+    parts = ran(tmp_path, text + log + RECORD)
+    assert parts["velocity"].messages == parts["fix"].messages == len(fixes)
+    verb(
+        "navigate", tmp_path / "drive.mcap", "--lever-arm", "0.1", "0", "0.3",
+        "--latency", "0.01", "-o", tmp_path / "verb.mcap",
+    )  # fmt: skip
+    theirs = strapdown.open(tmp_path / "verb.mcap").trajectory("navigation")
+    same_track(strapdown.open(tmp_path / "run.mcap").trajectory("out"), theirs)
+    verb(
+        "navigate", drive, "--lever-arm", "0.1", "0", "0.3", "--latency", "0.01",
+        "-o", tmp_path / "without.mcap",
+    )  # fmt: skip
+    without = strapdown.open(tmp_path / "without.mcap").trajectory("navigation")
+    assert np.abs(without.position_world - theirs.position_world).max() > 1e-3
+
+
+def test_velocities_without_a_fix_or_a_covariance_are_counted():
+    navigation = LiveNavigation(NavigatorParams(), lever_arm=(0, 0, 0), latency=0.0)
+    covariance = tuple((0.01 * np.eye(6)).ravel())
+    place = {"latitude": 47.4, "longitude": 8.5, "altitude": 450.0}
+    for k, fix in enumerate([None, NavSatFix(1, **place), NavSatFix(2, status=NavSatFix.NO_FIX)]):
+        navigation.aid(TwistWithCovarianceStamped(k, covariance=covariance))
+        if fix is not None:
+            navigation.aid(fix)
+        assert not [*navigation.take(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0, k))]
+    assert [each.kind for each in navigation._aiding] == ["position", "velocity"]
+    assert navigation.unused == 3  # the first and the last velocity, and the message without a fix
+    navigation.aid(NavSatFix(3, **place))
+    navigation.aid(TwistWithCovarianceStamped(3))
+    assert not [*navigation.take(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0, 3))]
+    assert navigation.unused == 4
+
+
 def test_navigation_in_real_time_needs_no_order_of_fixes_and_samples(drive, tmp_path):
     (tmp_path / "drive.mcap").symlink_to(drive)
     # Faster, a busy machine delays fixes behind a second of samples.
@@ -354,7 +406,8 @@ WRONG = {
     ),
     '[navigate.out]\nfrom = "imu"': "expected a list of parts, each once, in from, got imu",
     '[log.b]\nfile = "imu.csv"\n[navigate.out]\nfrom = ["imu", "b"]': (
-        "expected parts of Imu, of NavSatFix and optionally of FluidPressure, got Imu from 'imu', "
+        "expected parts of Imu, of NavSatFix and optionally of TwistWithCovarianceStamped and "
+        "FluidPressure, got Imu from 'imu', "
     ),
     '[navigate.out]\nfrom = ["imu", "imu"]\nlever_arm = [1, 2]': (
         "navigate.out.lever_arm: expected a list of 3 numbers, got [1, 2]"

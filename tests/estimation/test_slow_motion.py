@@ -7,6 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from strapdown.estimation import FILTERS, SMOOTHERS
+from strapdown.estimation.error_state.recording import steady_rests
 from strapdown.evaluation import orientation_error
 from strapdown.series import ImuSeries
 from strapdown.units import STANDARD_GRAVITY
@@ -53,6 +54,15 @@ def test_the_smoother_likewise(pace_hz, bias_dps):
     error = orientation_error(result.q_world_from_body, attitude[1:].as_quat())
     assert np.degrees(np.sqrt(np.mean(error.inclination**2))) < 0.9
     assert np.degrees(np.abs(result.gyro_bias - np.radians(bias_dps))).max() < 0.9
+
+
+@pytest.mark.parametrize(("seconds", "counts"), [(0.4, False), (1.5, True)])
+def test_a_rest_counts_for_the_smoother_if_it_lasts_a_second(seconds, counts):
+    t = np.arange(500) / 100.0
+    flags = (t >= 2.0) & (t < 2.0 + seconds)
+    rate, force = np.zeros((500, 3)), np.tile([0.0, 0.0, STANDARD_GRAVITY], (500, 1))
+    found = steady_rests(flags, t, rate, force)
+    np.testing.assert_array_equal(found, flags & counts)
 
 
 @pytest.mark.parametrize("axis", ["x", "y", "z"])

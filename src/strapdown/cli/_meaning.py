@@ -26,6 +26,7 @@ _MESSAGES: Mapping[str, str] = {
     "Pose3D": "m in ENU; orientation xyzw, ENU from FLU",
     "Quaternion": "xyzw",
     "Twist": "m/s and rad/s, body FLU",
+    "TwistWithCovarianceStamped": "m/s and rad/s, of a receiver ENU; their covariance",
     "Vector3": "unit and frame defined by the publisher",
     "SensorAccel": f"m/s^2, board FRD; temperature in degrees C; {_US}",
     "SensorAccelFifo": f"m/s^2 once multiplied by scale, board FRD; {_US}",

@@ -26,6 +26,7 @@ from strapdown.cli._common import (
     read_losses,
     working,
 )
+from strapdown.cli._latency import latencies_of, latency_lines
 from strapdown.cli._outcome import Outcome
 from strapdown.cli._params import ParamsFile, changed, changed_lines, configured, setting
 from strapdown.cli._reading import aiding, open_imu
@@ -136,6 +137,7 @@ def navigate(
     origin = receiver.fixes.origin
     with working(f"navigating over {len(imu)} samples and {len(receiver.fixes)} fixes"):
         result, start = navigated(navigator.params, imu, receiver, smooth=smooth)
+        late = latencies_of(navigator.params, imu, receiver)
     usage = usage_of(result)
     reference, error = _against(recording, result)
     track = result.trajectory().replace(name="navigation")
@@ -150,6 +152,7 @@ def navigate(
         "velocity_latency_s": receiver.velocity_latency,
         "lever_arm_m": list(receiver.lever_arm),
         "aiding": usage.kinds,
+        "latency_found": {kind: asdict(each) for kind, each in late.items()},
         "outages_s": [(end - begin) * 1e-9 for begin, end in usage.outages],
         "origin": dict(zip(("latitude", "longitude", "altitude"), _degrees(origin), strict=True)),
         "frames": {"world": str(track.world), "body": str(track.body)},
@@ -165,6 +168,7 @@ def navigate(
         f"origin {latitude:.7f} deg, {longitude:.7f} deg, {altitude:.3f} m",
         str(start),
         *usage.lines(),
+        *latency_lines(late, receiver),
         *([] if error is None else [_in_words(error, reference)]),
         f"sigma of the position at the end {sigma:.3g} m",
         str(result.report),

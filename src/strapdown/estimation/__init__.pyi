@@ -18,6 +18,7 @@ from .mahony import MahonyFilter as MahonyFilter
 from .mahony import MahonyParams as MahonyParams
 from .navigation import Aiding as Aiding
 from .navigation import AidingResult as AidingResult
+from .navigation import Latency as Latency
 from .navigation import NavigationEstimate as NavigationEstimate
 from .navigation import NavigationPrior as NavigationPrior
 from .navigation import NavigationResult as NavigationResult
@@ -25,6 +26,7 @@ from .navigation import NavigatorParams as NavigatorParams
 from .navigation import StrapdownNavigator as StrapdownNavigator
 from .navigation import align_in_motion as align_in_motion
 from .navigation import barometer_aiding as barometer_aiding
+from .navigation import estimate_latency as estimate_latency
 from .navigation import gnss_aiding as gnss_aiding
 from .navigation import poses_of_orientation as poses_of_orientation
 from .params import FilterParams as FilterParams

@@ -36,4 +36,5 @@ from .ros import RosImu as RosImu
 from .ros_odometry import RosOdometry as RosOdometry
 from .ros_types import ROS_TYPES as ROS_TYPES
 from .ros_types import RosType as RosType
+from .twist import TwistWithCovarianceStamped as TwistWithCovarianceStamped
 from .wire import Wire as Wire

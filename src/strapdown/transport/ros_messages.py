@@ -8,13 +8,14 @@ message here         ROS type                       wires
 ``NavSatFix``        ``sensor_msgs/NavSatFix``      CDR, ROS 1
 ``FluidPressure``    ``sensor_msgs/FluidPressure``  CDR, ROS 1
 ``MagneticField``    ``sensor_msgs/MagneticField``  CDR, ROS 1
+a twist              that of ``geometry_msgs``      CDR, ROS 1
 messages of PX4      ``px4_msgs/...``               CDR
 ===================  =============================  ===========
 
 Conversion follows :mod:`strapdown.messages.conversion`: stamps become header stamps, and the
 covariances of ``Imu`` are converted to the normal form of the dialect that is written. A
-``RosImu``, ``NavSatFix``, ``FluidPressure`` and ``MagneticField`` pass unchanged, with their own
-frame name.
+``RosImu``, ``NavSatFix``, ``FluidPressure``, ``MagneticField`` and ``TwistWithCovarianceStamped``
+pass unchanged, with their own frame name.
 """
 
 from __future__ import annotations
@@ -27,7 +28,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown.errors import FormatError, TransportError, ValueRangeError
-from strapdown.messages import FluidPressure, Imu, MagneticField, NavSatFix, Pose3D, RosImu, cdr
+from strapdown.messages import (
+    FluidPressure,
+    Imu,
+    MagneticField,
+    NavSatFix,
+    Pose3D,
+    RosImu,
+    TwistWithCovarianceStamped,
+    cdr,
+)
 from strapdown.messages.cdr import Stamped, Wire
 from strapdown.messages.covariance import HORUS_ABSENT, ROS_ABSENT, normal_form
 from strapdown.messages.ros_types import (
@@ -37,6 +47,7 @@ from strapdown.messages.ros_types import (
     NAV_SAT_FIX,
     POSE_STAMPED,
     ROS_TYPES,
+    TWIST_WITH_COVARIANCE_STAMPED,
 )
 
 if TYPE_CHECKING:
@@ -274,6 +285,7 @@ _FORMS: Final[Mapping[type[Any], RosForm]] = {
         _framed_form(NAV_SAT_FIX, NavSatFix),
         _framed_form(FLUID_PRESSURE, FluidPressure),
         _framed_form(MAGNETIC_FIELD, MagneticField),
+        _framed_form(TWIST_WITH_COVARIANCE_STAMPED, TwistWithCovarianceStamped),
         *(_uorb_form(ros, ros.uorb) for ros in ROS_TYPES.values() if ros.uorb),
     )
 }

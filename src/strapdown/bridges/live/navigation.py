@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import deque
-from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -28,7 +27,13 @@ from strapdown.estimation.navigation.start import (
     states_heading,
 )
 from strapdown.inertial.navigation import Place
-from strapdown.messages import Batch, NavSatFix, Pose3D, conversion
+from strapdown.messages import (
+    Batch,
+    NavSatFix,
+    Pose3D,
+    TwistWithCovarianceStamped,
+    conversion,
+)
 from strapdown.series import ImuSeries
 from strapdown.units import NS_PER_S
 
@@ -43,6 +48,9 @@ if TYPE_CHECKING:
     )
     from strapdown.messages import FluidPressure, Imu
     from strapdown.samples import ImuSample
+    from strapdown.series import GnssSeries
+
+    Aid: TypeAlias = NavSatFix | TwistWithCovarianceStamped | FluidPressure
 
 __all__ = ["LiveNavigation", "pose_of"]
 
@@ -53,11 +61,11 @@ LONGEST_WINDOW_S: Final = 160.0
 class LiveNavigation:
     """Navigation from the first fix on, as ``strapdown navigate`` does with a whole recording.
 
-    Poses are those of the verb, bit for bit, if every fix and every pressure of a barometer is
-    given before the first sample that is later than it. A later one corrects the poses after its
-    arrival, up to ``buffer`` seconds back. The start needs a second of samples if the parameters
-    state the heading; otherwise it waits for the motion that determines it. The poses up to then
-    follow at once.
+    Poses are those of the verb, bit for bit, if every fix, velocity of the receiver and pressure of
+    a barometer is given before the first sample that is later than it. A later one corrects the
+    poses after its arrival, up to ``buffer`` seconds back. The start needs a second of samples if
+    the parameters state the heading; otherwise it waits for the motion that determines it. The
+    poses up to then follow at once.
 
     Parameters
     ----------
@@ -77,8 +85,10 @@ class LiveNavigation:
         self.navigator: StrapdownNavigator | None = None
         self.notes: list[str] = []
         self.unused = self.late = 0
-        """Fixes without position or messages before the first sample; aiding beyond the buffer."""
-        self._pending: list[tuple[int, NavSatFix | FluidPressure]] = []
+        """Fixes without position, velocities without a fix or a covariance, or messages before the
+        first sample; aiding beyond the buffer."""
+        self._pending: list[tuple[int, Aid]] = []
+        self._fix: GnssSeries | None = None
         self._level: float | None = None
         self._first_ns: int | None = None
         self._samples: deque[ImuSample] = deque()
@@ -86,12 +96,12 @@ class LiveNavigation:
         self._start_ns: int | None = None
         self._window_ns = round(FIRST_WINDOW_S * NS_PER_S)
 
-    def aid(self, message: NavSatFix | FluidPressure) -> int:
-        """Use a fix or a pressure, from the next sample on; return its time [ns]."""
+    def aid(self, message: Aid) -> int:
+        """Use a fix, a velocity or a pressure, from the next sample on; return its time [ns]."""
         stamp_ns = message.header_stamp_ns
-        if isinstance(message, NavSatFix):
+        if isinstance(message, (NavSatFix, TwistWithCovarianceStamped)):
             stamp_ns -= self._latency_ns
-        insort(self._pending, (stamp_ns, message), key=itemgetter(0))
+        insort(self._pending, (stamp_ns, message), key=_turn)
         return stamp_ns
 
     def take(self, message: Imu) -> Iterator[Pose3D]:
@@ -100,13 +110,7 @@ class LiveNavigation:
         if self._first_ns is None:
             self._first_ns = sample.t_ns
         while self._pending and self._pending[0][0] <= sample.t_ns:
-            stamp_ns, each = self._pending.pop(0)
-            if stamp_ns < self._first_ns:
-                self.unused += 1
-            elif isinstance(each, NavSatFix):
-                self._use_fix(stamp_ns, each)
-            else:
-                self._use_pressure(each)
+            self._use(*self._pending.pop(0), self._first_ns)
         if self.navigator is not None:
             yield self._step(sample)
             return
@@ -129,10 +133,22 @@ class LiveNavigation:
                 prior, source = start_at_fix(self.params, self._series(), aiding, self._place())
                 yield from self._run_from(prior, source)
 
+    def _use(self, stamp_ns: int, message: Aid, first_ns: int) -> None:
+        """Convert a message to aiding, unless it is before the first sample."""
+        if stamp_ns < first_ns:
+            self.unused += 1
+        elif isinstance(message, NavSatFix):
+            self._use_fix(stamp_ns, message)
+        elif isinstance(message, TwistWithCovarianceStamped):
+            self._use_velocity(stamp_ns, message)
+        else:
+            self._use_pressure(message)
+
     def _use_fix(self, stamp_ns: int, fix: NavSatFix) -> None:
         """Convert a fix to aiding; the first defines the origin."""
         series = conversion.gnss_from_navsat([fix]).replace(t_ns=np.array([stamp_ns]))
-        if not series.has_fix[0]:
+        self._fix = series if series.has_fix[0] else None
+        if self._fix is None:
             self.unused += 1
             return
         series, assumed = with_accuracy(series)
@@ -147,6 +163,20 @@ class LiveNavigation:
         self._add(found)
         if self._start_ns is None and any(each.kind == "position" for each in found):
             self._start_ns = stamp_ns
+
+    def _use_velocity(self, stamp_ns: int, twist: TwistWithCovarianceStamped) -> None:
+        """Convert a velocity, in the axes of the place of the last fix, to aiding."""
+        found: list[Aiding] = []
+        if self._fix is not None and self.origin is not None:
+            series = self._fix.replace(
+                t_ns=np.array([stamp_ns]),
+                velocity_world=np.array([twist.linear]),
+                velocity_covariance=np.reshape(twist.covariance, (1, 6, 6))[:, :3, :3],
+            )
+            aiding = gnss_aiding(series, self.origin, lever_arm=self._lever_arm)
+            found = [each for each in aiding if each.kind == "velocity"]
+        self._add(found)
+        self.unused += not found
 
     def _use_pressure(self, message: FluidPressure) -> None:
         """Convert a pressure to aiding by an altitude above that of the first one."""
@@ -224,6 +254,12 @@ class LiveNavigation:
     def _place(self) -> Place:
         assert self.origin is not None  # noqa: S101 (known before any aiding)
         return Place("wgs84", latitude=self.origin[0], height=self.origin[2])
+
+
+def _turn(pending: tuple[int, Aid]) -> tuple[int, bool]:
+    """Return the place in the order of use: by stamp, a velocity after the fix of its place."""
+    stamp_ns, message = pending
+    return stamp_ns, isinstance(message, TwistWithCovarianceStamped)
 
 
 def pose_of(t_ns: int, estimate: NavigationEstimate) -> Pose3D:

@@ -132,9 +132,8 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 
     def kept(vectors: FloatArray) -> FloatArray:
         zero = all_three(vectors == 0.0)
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], zero, [False]])))
         vectors = vectors.copy()
-        for begin, end in edges.reshape(-1, 2):
+        for begin, end in _stretches(zero):
             inner = begin > 0 and end < len(zero)
             if inner and series.t_ns[end - 1] - series.t_ns[begin] < DROPOUT_NS:
                 vectors[begin:end] = np.nan
@@ -148,11 +147,11 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> BoolArray:
     """Return the rests without those in which rate or force drift: they are slow motion.
 
-    The drift is that of the means over STEADY_S on both sides of an instant, within the rest.
+    The drift is that of the means over STEADY_S on both sides of an instant, within the rest. A
+    shorter rest does not show it, so it does not count.
     """
     steady = rest.copy()
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], rest, [False]])))
-    for first, last in edges.reshape(-1, 2):
+    for first, last in _stretches(rest):
         rows = np.arange(first, last)
         before = np.searchsorted(t[first:last], t[first:last] - STEADY_S)
         after = np.searchsorted(t[first:last], t[first:last] + STEADY_S, side="right")
@@ -162,7 +161,15 @@ def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatA
             old = (total[here + 1] - total[before]) / (here + 1 - before)[:, None]
             new = (total[after] - total[here]) / (after - here)[:, None]
             steady[rows] &= ((new - old) ** 2).sum(axis=1) < bound * bound
+    for first, last in _stretches(steady):
+        steady[first:last] = t[last - 1] - t[first] >= STEADY_S
     return steady
+
+
+def _stretches(flags: BoolArray) -> IntArray:
+    """Return first row and row after the last of each run of flags."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]])))
+    return edges.reshape(-1, 2)
 
 
 def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:

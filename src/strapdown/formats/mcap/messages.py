@@ -8,6 +8,8 @@ type                     schema                              message encoding
 ``NavSatFix``            ``sensor_msgs/msg/NavSatFix``       ``cdr``
 ``FluidPressure``        ``sensor_msgs/msg/FluidPressure``   ``cdr``
 ``MagneticField``        ``sensor_msgs/msg/MagneticField``   ``cdr``
+``TwistWithCovariance``  ``geometry_msgs/msg/TwistWith``     ``cdr``
+``Stamped``              ``CovarianceStamped``
 ``Pose3D``               ``geometry_msgs/msg/PoseStamped``   ``cdr``, frame ``map``
 those of PX4             ``px4_msgs/msg/NAME``               ``cdr``
 ``Odometry`` and others  ``horus/NAME``                      ``x-horus-name``, its bytes
@@ -39,7 +41,9 @@ from strapdown.messages.ros_types import (
     NAV_SAT_FIX,
     POSE_STAMPED,
     ROS_TYPES,
+    TWIST_WITH_COVARIANCE_STAMPED,
 )
+from strapdown.messages.twist import TwistWithCovarianceStamped
 from strapdown.messages.uorb import UorbMessage
 from strapdown.units import NS_PER_US
 
@@ -216,6 +220,7 @@ _FORMS: Final = (
     _framed(NavSatFix, NAV_SAT_FIX),
     _framed(FluidPressure, FLUID_PRESSURE),
     _framed(MagneticField, MAGNETIC_FIELD),
+    _framed(TwistWithCovarianceStamped, TWIST_WITH_COVARIANCE_STAMPED),
     McapForm(Pose3D, POSE_STAMPED.name, _pose_to_cdr, _pose_from_cdr, _own_stamp),
     *(_raw(kind) for kind in _records()),
     *(_px4(ros.uorb, ros.name) for ros in ROS_TYPES.values() if ros.uorb is not None),

@@ -11,7 +11,8 @@ kind           keys                                       takes               gi
                ``start_ns``
 ``log``        ``file``, ``topic``, ``magnetic_field``,                       ``Imu``,
                ``speed``                                                      ``MagneticField``,
-                                                                              ``NavSatFix`` or
+                                                                              ``NavSatFix``,
+                                                                              a velocity or
                                                                               ``FluidPressure``
 ``topic``      ``address``                                                    ``Imu``, or the type
                                                                               in the address
@@ -24,6 +25,7 @@ kind           keys                                       takes               gi
 ``odometry``   ``from``, ``foot``, its parameters         ``Imu``             ``Pose3D``
 ``navigate``   ``from``, ``lever_arm``, ``latency``,      ``Imu``,            ``Pose3D``
                its parameters                             ``NavSatFix``,
+                                                          velocities and
                                                           ``FluidPressure``
 ``detect``     ``from``, ``kind``, ``file``               ``Imu``             (writes)
 ``record``     ``from`` (one or more), ``file``,          any                 (writes)

@@ -31,8 +31,8 @@ class AidedStage(Part):
     gives = Pose3D
     AIDS: ClassVar[tuple[type[Any], ...]] = ()
     """Types of the messages that aid it, besides those of the IMU."""
-    OPTIONAL: ClassVar[type[Any]]
-    """Another, which may be missing."""
+    OPTIONAL: ClassVar[tuple[type[Any], ...]] = ()
+    """Others, which may be missing."""
 
     @abstractmethod
     def aid(self, message: Any) -> int:  # noqa: ANN401 (one of its types)
@@ -50,16 +50,13 @@ class AidedStage(Part):
         """Receive samples from one stage, and what aids them from others."""
         super().join(parts)
         kinds = [part.gives for part in parts]
-        wanted: list[type[Any]] = [
-            Imu,
-            *self.AIDS,
-            *([self.OPTIONAL] if self.OPTIONAL in kinds else []),
-        ]
-        if sorted(kinds, key=str) != sorted(wanted, key=str):
+        needed: list[type[Any]] = [Imu, *self.AIDS]
+        if len({*kinds}) < len(kinds) or not {*needed} <= {*kinds} <= {*needed, *self.OPTIONAL}:
             got = ", ".join(f"{getattr(p.gives, '__name__', '')} from {p.name!r}" for p in parts)
-            parts_of = ", of ".join(each.__name__ for each in wanted[: 1 + len(self.AIDS)])
-            line = f"expected parts of {parts_of} and optionally of {self.OPTIONAL.__name__}"
-            raise self.table.error(f"{line}, got {got}", "from")
+            wanted = ", of ".join(each.__name__ for each in needed)
+            optional = " and ".join(each.__name__ for each in self.OPTIONAL)
+            line = f"expected parts of {wanted} and optionally of {optional}, got {got}"
+            raise self.table.error(line, "from")
         self._imu = parts[kinds.index(Imu)]
         self._aids = [part for part in parts if part is not self._imu]
         self.rate_hz = self._imu.rate_hz

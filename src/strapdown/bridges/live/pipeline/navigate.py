@@ -9,7 +9,7 @@ from strapdown.bridges.live.navigation import LiveNavigation
 from strapdown.bridges.live.pipeline.aided import AidedStage
 from strapdown.bridges.live.pipeline.stages import params_of
 from strapdown.estimation.navigation import NavigatorParams
-from strapdown.messages import FluidPressure, NavSatFix
+from strapdown.messages import FluidPressure, NavSatFix, TwistWithCovarianceStamped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,9 +23,9 @@ __all__ = ["NavigateStage"]
 class NavigateStage(AidedStage):
     """Inertial navigation aided by fixes, as that of ``strapdown navigate``."""
 
-    SOURCES = range(2, 4)
+    SOURCES = range(2, 5)
     AIDS = (NavSatFix,)
-    OPTIONAL = FluidPressure
+    OPTIONAL = (TwistWithCovarianceStamped, FluidPressure)
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -35,8 +35,8 @@ class NavigateStage(AidedStage):
             latency=table.get("latency", float, 0.0),
         )
 
-    def aid(self, message: NavSatFix | FluidPressure) -> int:
-        """Use a fix or a pressure."""
+    def aid(self, message: NavSatFix | TwistWithCovarianceStamped | FluidPressure) -> int:
+        """Use a fix, a velocity or a pressure."""
         return self._navigation.aid(message)
 
     def poses(self, messages: Sequence[Imu]) -> Iterator[Pose3D]:
@@ -50,8 +50,8 @@ class NavigateStage(AidedStage):
         self.notes += self._navigation.notes
         if unused := self._navigation.unused:
             self.notes.append(
-                f"{counted(unused, 'message')} not used: fixes without position, or messages "
-                "before the first sample"
+                f"{counted(unused, 'message')} not used: fixes without position, velocities "
+                "without fix or covariance, or messages before the first sample"
             )
 
     def losses(self) -> list[str]:

@@ -13,7 +13,15 @@ import numpy as np
 import strapdown.formats as files
 from strapdown.bridges.live.pipeline.part import Part
 from strapdown.errors import ShapeError
-from strapdown.messages import FluidPressure, Imu, MagneticField, NavSatFix, conversion
+from strapdown.formats.topics.gnss import velocity_topics
+from strapdown.messages import (
+    FluidPressure,
+    Imu,
+    MagneticField,
+    NavSatFix,
+    TwistWithCovarianceStamped,
+    conversion,
+)
 from strapdown.series import BarometerSeries, GnssSeries, ImuSeries
 from strapdown.simulation import find_motion, find_sensor
 from strapdown.simulation.run import Run
@@ -82,25 +90,27 @@ class PacedSource(Part):
     def blocks(self) -> Iterator[ImuSeries | GnssSeries | BarometerSeries]:
         """Yield the samples."""
 
-    def messages(
-        self, series: ImuSeries | GnssSeries | BarometerSeries
-    ) -> Iterator[tuple[int, object]]:
-        """Yield the stamps and messages of samples."""
-        return _messages(series)
-
     def work(self) -> None:
         """Give each sample at its time."""
         pace = Pace(self.speed, self.stop)
         for series in self.blocks():
-            for t_ns, message in self.messages(series):
+            for t_ns, message in _messages(series, self.gives):
                 if not pace.wait(t_ns):
                     return
                 self.give(message)
                 self.made(1)
 
 
-def _messages(series: ImuSeries | GnssSeries | BarometerSeries) -> Iterator[tuple[int, object]]:
-    """Yield the stamps and messages of a series."""
+def _messages(
+    series: ImuSeries | GnssSeries | BarometerSeries, kind: type[Any] | None
+) -> Iterator[tuple[int, object]]:
+    """Yield the stamps and messages of a series: of the kind, where there are several."""
+    if isinstance(series, GnssSeries) and kind is TwistWithCovarianceStamped:
+        for stamp_ns, frame_id, values, _ in conversion.twist_from_gnss(series):
+            numbers = tuple(values.tolist())
+            twist = kind(stamp_ns, frame_id, numbers[:3], numbers[3:6], numbers[6:])
+            yield stamp_ns, twist
+        return
     if isinstance(series, GnssSeries):
         for fix in conversion.navsat_from_gnss(series):
             yield fix.header_stamp_ns, fix
@@ -108,6 +118,10 @@ def _messages(series: ImuSeries | GnssSeries | BarometerSeries) -> Iterator[tupl
     if isinstance(series, BarometerSeries):
         for stamp_ns, frame_id, values, _ in conversion.fluid_pressure_from_barometer(series):
             yield stamp_ns, FluidPressure(stamp_ns, frame_id, *values.tolist())
+        return
+    if kind is MagneticField:
+        for stamp_ns, frame_id, values, _ in conversion.ros_from_magnetic_field(series):
+            yield stamp_ns, MagneticField(stamp_ns, frame_id, tuple(values[:3].tolist()))
         return
     for record in conversion.imu_from_series(series):
         yield int(record["timestamp_ns"]), Imu.from_record(record)
@@ -119,11 +133,6 @@ def _with_field(series: ImuSeries) -> ImuSeries:
     if field is None:
         raise ShapeError("expected a recording with a magnetic field, got one without")
     return series[np.flatnonzero(~np.isnan(field).all(axis=1))]
-
-
-def _fields(series: ImuSeries) -> Iterator[tuple[int, object]]:
-    for stamp_ns, frame_id, values, _ in conversion.ros_from_magnetic_field(series):
-        yield stamp_ns, MagneticField(stamp_ns, frame_id, tuple(values[:3].tolist()))
 
 
 def device_source(table: Table) -> PacedSource:
@@ -237,7 +246,7 @@ class WorldSource(DeviceSource):
 
 
 class LogSource(PacedSource):
-    """The IMU, its magnetometer, a GNSS receiver or a barometer of a recording."""
+    """The IMU, its magnetometer, a GNSS receiver, its velocities, or a barometer of a recording."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
@@ -252,6 +261,8 @@ class LogSource(PacedSource):
                 self._series, self.gives = _with_field(recording.imu_series(topic)), MagneticField
             elif topic is not None and topic in recording.barometers:
                 self._series, self.gives = recording.barometers[topic], FluidPressure
+            elif (moving := _with_velocity(recording, topic)) is not None:
+                self._series, self.gives = moving, TwistWithCovarianceStamped
             elif topic in recording.gnss or (recording.gnss and not recording.imu):
                 self._series, self.gives = recording.gnss_series(topic), NavSatFix
             else:
@@ -266,17 +277,19 @@ class LogSource(PacedSource):
         for start in range(0, len(self._series), _ROWS):
             yield self._series[start : start + _ROWS]
 
-    def messages(
-        self, series: ImuSeries | GnssSeries | BarometerSeries
-    ) -> Iterator[tuple[int, object]]:
-        """Yield the stamps and messages of samples."""
-        if self.gives is MagneticField and isinstance(series, ImuSeries):
-            return _fields(series)
-        return super().messages(series)
-
     def losses(self) -> list[str]:
         """Return what the file does not hold any more."""
         return [*super().losses(), *self._report.losses()]
+
+
+def _with_velocity(recording: files.Recording, topic: str | None) -> GnssSeries | None:
+    """Return the receiver of which a topic is the velocity."""
+    moving = (
+        series
+        for name, series in recording.gnss.items()
+        if series.velocity_world is not None and topic in [*velocity_topics(name)]
+    )
+    return next(moving, None)
 
 
 class TopicSource(Part):

@@ -168,7 +168,7 @@ class FilterStage(AidedStage):
     """An orientation filter, with a magnetometer or without."""
 
     SOURCES = range(1, 3)
-    OPTIONAL = MagneticField
+    OPTIONAL = (MagneticField,)
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
