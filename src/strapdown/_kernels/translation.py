@@ -13,7 +13,9 @@ from warnings import catch_warnings, simplefilter
 import llvmlite.binding as llvm
 import numba
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 
+from strapdown._kernels.code_generation import KernelDispatcher
 from strapdown._kernels.kernel import kernels_used
 from strapdown._kernels.object_code import ENTRY, ObjectCode
 
@@ -39,12 +41,13 @@ def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
         It needs a function that only the compiler has.
     """
     dispatcher, signature = _jit(kernel), tuple(map(numba.typeof, arguments))
-    with catch_warnings(), _interruptible():
+    with catch_warnings(), _interruptible(), global_compiler_lock:
         simplefilter("ignore")  # a record may be passed as its base: experimental, and tested
         dispatcher.compile(signature)
-    compiled = dispatcher.overloads[signature]
+        compiled = dispatcher.overloads[signature]
+        compiled.library._ensure_finalized()  # noqa: SLF001 (Numba gives no other access)
     target = compiled.fndesc.llvm_func_name
-    module = compiled.library._final_module.clone()  # noqa: SLF001 (Numba gives no other access)
+    module = compiled.library._final_module.clone()  # noqa: SLF001 (as above)
     outside = [each.name for each in module.functions if each.is_declaration]
     if strange := [each for each in outside if each.startswith(_OF_THE_COMPILER)]:
         raise RuntimeError(
@@ -98,20 +101,21 @@ def _jit(kernel: FunctionType) -> Any:
     Without wrappers that unpack Python objects: for a tuple of many floats such a wrapper takes
     longer to compile than the kernel.
     """
-    jit: Any = numba.njit  # it takes more options than its type hints declare
     scope = dict(kernel.__globals__)
     for used in kernels_used(kernel):
         scope[used] = _jit(scope[used])
     twin = FunctionType(kernel.__code__, scope, kernel.__name__, kernel.__defaults__)
     twin.__module__ = kernel.__module__
-    return jit(
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        forceinline=kernel.inlines,  # type: ignore[attr-defined]
-        _nrt=False,
-        nogil=True,
-        fastmath=False,
-    )(twin)
+    options = {
+        "nopython": True,
+        "no_cpython_wrapper": True,
+        "no_cfunc_wrapper": True,
+        "forceinline": kernel.inlines,  # type: ignore[attr-defined]
+        "_nrt": False,
+        "nogil": True,
+        "fastmath": False,
+    }
+    return KernelDispatcher(twin, targetoptions=options)
 
 
 def _entry(target: str, slots: list[str]) -> str:

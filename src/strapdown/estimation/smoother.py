@@ -38,7 +38,9 @@ def headings(starts: BoolArray, has_field: BoolArray) -> BoolArray:
         Rows with a magnetic field.
     """
     part = np.cumsum(starts)
-    return np.isin(part, part[has_field])
+    found = np.zeros(part.max(initial=0) + 1, bool)
+    found[part[has_field]] = True
+    return found[part]
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,9 +66,10 @@ def hard_iron(series: ImuSeries) -> HardIron | None:
         centre, radius = centre + move[:3], radius + move[3]
         if np.abs(move).max() < SETTLED:
             break
-    spread = np.linalg.eigvalsh(np.cov((away / distance[:, None]).T))[0]
-    clear = scale < EVIDENCE * _scatter(strength / unit) and spread > LEAST_SPREAD
-    if not clear or np.linalg.norm(centre) < LEAST_OFFSET * radius:
+    if np.linalg.norm(centre) < LEAST_OFFSET * radius:
+        return None
+    clear = scale < EVIDENCE * _scatter(strength / unit)
+    if not clear or not np.linalg.eigvalsh(np.cov((away / distance[:, None]).T))[0] > LEAST_SPREAD:
         return None
     sigma = scale * np.sqrt(np.diag(np.linalg.inv(normal))[:3])
     return HardIron(unit * centre, unit * sigma)

@@ -132,6 +132,8 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 
     def kept(vectors: FloatArray) -> FloatArray:
         zero = all_three(vectors == 0.0)
+        if not zero.any():
+            return vectors
         vectors = vectors.copy()
         for begin, end in _stretches(zero):
             inner = begin > 0 and end < len(zero)
@@ -152,15 +154,15 @@ def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatA
     """
     steady = rest.copy()
     for first, last in _stretches(rest):
-        rows = np.arange(first, last)
+        here = np.arange(last - first)
         before = np.searchsorted(t[first:last], t[first:last] - STEADY_S)
         after = np.searchsorted(t[first:last], t[first:last] + STEADY_S, side="right")
         for v, bound in ((rate, RATE_DRIFT), (force, FORCE_DRIFT)):
-            total = np.concatenate([np.zeros((1, 3)), np.nancumsum(v[first:last], axis=0)])
-            here = rows - first
-            old = (total[here + 1] - total[before]) / (here + 1 - before)[:, None]
-            new = (total[after] - total[here]) / (after - here)[:, None]
-            steady[rows] &= ((new - old) ** 2).sum(axis=1) < bound * bound
+            total = np.zeros((last - first + 1, 3))
+            np.nancumsum(v[first:last], axis=0, out=total[1:])
+            old = (total[1:] - total.take(before, 0)) / (here + 1 - before)[:, None]
+            new = (total.take(after, 0) - total[:-1]) / (after - here)[:, None]
+            steady[first:last] &= ((new - old) ** 2).sum(axis=1) < bound * bound
     for first, last in _stretches(steady):
         steady[first:last] = t[last - 1] - t[first] >= STEADY_S
     return steady
@@ -190,10 +192,9 @@ def _bridged(t: FloatArray, force: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _mark_silence(steps: RecordArray, silence: FloatArray) -> None:
     """Write the standard deviation of the velocity during gaps of the accelerometer."""
-    dt = steps["dt"]
-    long = silence > GAP_FLOOR_S
-    lost = LOST_SPEED * STANDARD_GRAVITY * np.sqrt(np.minimum(silence, 1.0) * dt)
-    steps["lost_speed"][long] = lost[long]
+    long = np.flatnonzero(silence > GAP_FLOOR_S)
+    lost = np.sqrt(np.minimum(silence[long], 1.0) * steps["dt"][long])
+    steps["lost_speed"][long] = LOST_SPEED * STANDARD_GRAVITY * lost
 
 
 def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> None:

@@ -61,8 +61,11 @@ def bias_at_rest(series: ImuSeries) -> FloatArray:
     good = all_three(np.abs(rate) < MAX_RATE) & all_three(np.abs(force) < MAX_FORCE)
     if np.count_nonzero(good) < 2:
         return np.zeros(3)
-    rate, force = rate[good], force[good]
-    step_ns = np.diff(series.t_ns[good], prepend=0)
+    t_ns, magnetic = series.t_ns, series.magnetic_field
+    if not good.all():
+        rate, force, t_ns = rate[good], force[good], t_ns[good]
+        magnetic = None if magnetic is None else magnetic[good]
+    step_ns = np.diff(t_ns, prepend=0)
     joined = (step_ns >= 0) & (step_ns < LONGEST_STEP_NS)
     t_ns = np.cumsum(np.where(joined, step_ns, LONGEST_STEP_NS))
     window = window_about(t_ns)
@@ -70,8 +73,8 @@ def bias_at_rest(series: ImuSeries) -> FloatArray:
     steady = distance(rate, running_mean(rate, *window)) < REST_RATE
     steady &= distance(force, mean_force) < REST_FORCE
     slow = [(mean_force, REST_FORCE)]
-    if series.magnetic_field is not None:
-        field, strength = bridged(t_ns, series.magnetic_field[good])
+    if magnetic is not None:
+        field, strength = bridged(t_ns, magnetic)
         slow.append((running_mean(field, *window), REST_FIELD * strength))
     means, lengths = [], []
     for first, last in stretches(steady, joined):
@@ -94,7 +97,8 @@ def window_about(t_ns: IntArray) -> tuple[IntArray, IntArray]:
 
 def running_mean(v: FloatArray, first: IntArray, last: IntArray) -> FloatArray:
     """Return the mean of the rows of each window."""
-    total = np.concatenate([np.zeros((1, 3)), np.cumsum(v, axis=0)])
+    total = np.zeros((len(v) + 1, 3))
+    np.cumsum(v, axis=0, out=total[1:])
     mean: FloatArray = (total.take(last, 0) - total.take(first, 0)) / (last - first)[:, None]
     return mean
 
@@ -111,11 +115,16 @@ def bridged(t_ns: IntArray, field: FloatArray) -> tuple[FloatArray, float]:
     seen = all_three(np.abs(field) < MAX_FIELD)
     if not seen.any():
         return np.zeros_like(field), 0.0
-    strength = float(np.median(distance(field[seen], np.zeros(3))))
     if seen.all():
-        return field, strength
-    known = t_ns[seen]
-    return np.stack([np.interp(t_ns, known, v) for v in field[seen].T], axis=1), strength
+        return field, median_strength(field)
+    known, field = t_ns[seen], field[seen]
+    lines = np.stack([np.interp(t_ns, known, v) for v in field.T], axis=1)
+    return lines, median_strength(field)
+
+
+def median_strength(field: FloatArray) -> float:
+    """Return the median length of the rows."""
+    return float(np.median(distance(field, np.zeros(3))))
 
 
 def stretches(steady: BoolArray, joined: BoolArray) -> IntArray:

@@ -363,7 +363,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         """Smooth a series in ENU and FLU."""
         columns = as_columns(series, use_magnetic_field=use_magnetic_field)
         samples = columns.block(0, len(columns))
-        interval = _interval(samples["t_ns"])
+        interval = _interval(series.t_ns)
         passed, counts = self._pass(interval, samples.copy())
         at = np.flatnonzero(passed["event"] != DROPPED)
         if len(at) < len(samples):
