@@ -127,7 +127,7 @@ class Verb(TyperCommand):
         except typer.BadParameter as error:
             values, _, _ = self.make_parser(ctx).parse_args(args=given)
             alone = values.get(TARGET)
-            if alone and not values[SOURCES] and getattr(error.param, "name", "") == SOURCES:
+            if alone and not values.get(SOURCES) and getattr(error.param, "name", "") == SOURCES:
                 other = ".csv" if alone.endswith(".mcap") else ".mcap"
                 example = f"{ctx.command_path} {alone} {Path(alone).with_suffix(other).name}"
                 ctx.fail(f"Missing argument 'TARGET', such as in: {example}")
