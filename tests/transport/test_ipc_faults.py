@@ -336,6 +336,9 @@ try:
     Topic(Imu, name="imu", backend="ipc")
 except TransportError as error:
     say(str(error))
+start = time.monotonic()
+back.close()
+say(time.monotonic() - start)
 kill(child)
 with Topic(Imu, name="imu", backend="ipc") as topic:
     say(topic.send(imu(1)))
@@ -475,6 +478,8 @@ def test_a_process_that_is_stopped_while_it_opens_a_topic_is_reported(peer, root
     other = peer(ROOTED + STOPPED, root)
     assert other.hear() == [True]  # messages go on
     assert re.search("expected other processes to open and close topics within", *other.hear())
+    (closing_s,) = other.hear()
+    assert closing_s < 5.0  # to open takes 10 s
     assert other.hear() == [True]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 __all__ = [
+    "LEAVING_S",
     "BusyError",
     "alone",
     "clean",
@@ -47,6 +48,7 @@ ROOT = Path(f"/tmp/strapdown-{os.getuid()}")  # noqa: S108 (its owner is checked
 CLEANING_S = 1.0
 RENEWAL_S = 3600.0
 PATIENCE_S = 10.0  # for other processes that are just creating or removing
+LEAVING_S = 0.5  # the same of a process that closes a topic, which may do so while others open
 LONGEST_NAME = 240  # iceoryx2 takes 255 bytes
 
 _node: Any = None

@@ -117,7 +117,7 @@ class Service:
         """Leave; the ports should be gone."""
         with ExitStack() as stack:
             with suppress(_node.BusyError):  # to leave never fails
-                stack.enter_context(_node.alone())
+                stack.enter_context(_node.alone(_node.LEAVING_S))
             self._messages = self._events = self._node = None  # all that refers to them
             _node.leave()
 
