@@ -161,6 +161,12 @@ def test_a_magnetometer_that_says_nothing_delays_nothing_and_is_a_loss(name):
     assert "no sample of the magnetometer came: heading is relative to the start" in done.stderr
 
 
+def test_two_live_topics_are_answered_with_the_option():
+    done = run("local:imu", "local:mag")
+    assert done.exit_code == 2
+    assert "--magnetometer names a magnetometer" in " ".join(done.stderr.replace("│", "").split())
+
+
 def test_a_magnetometer_of_other_messages_is_refused(name):
     with Topic(Pose3D, name=f"{name}/mag", backend="local"), sending(name, tilted):
         done = run(

@@ -110,7 +110,10 @@ def run_each(
     if DASH in sources:
         raise typer.BadParameter("- (standard input) does not go with other recordings")
     if live := [str(path) for path in sources if is_address(str(path))]:
-        raise typer.BadParameter(f"expected one live topic, or recordings, got {', '.join(live)}")
+        remedy = "; --magnetometer names a magnetometer" if "magnetometer" in arguments else ""
+        raise typer.BadParameter(
+            f"expected one live topic, or recordings, got {', '.join(live)}{remedy}"
+        )
     repeated = [str(path) for path in dict.fromkeys(sources) if sources.count(path) > 1]
     if repeated:
         raise typer.BadParameter(f"expected each recording once, got {', '.join(repeated)} again")
