@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from strapdown import _scratch
 from strapdown.detection.stillness import (
     StillnessDetector,
     StillnessKind,
@@ -328,3 +329,15 @@ def test_a_walker_has_a_stance_to_each_stride(data_dir, name):
     found = StillnessDetector().analyse(series)
     lasting = found.intervals.values["duration_s"] > 0.1
     assert abs(lasting.sum() - strides) <= 4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_share_of_motion_is_that_of_the_statistic(kind, monkeypatch):
+    monkeypatch.setattr(_scratch, "_PART", 700)
+    series, _ = walk(20)
+    series = series.replace(t_ns=series.t_ns + np.where(np.arange(len(series)) < 900, 0, 10**9))
+    for some in (series, series[:3], rest(2000)):
+        detector = StillnessDetector(kind)
+        found = detector.analyse(some)
+        above = found.statistic > detector.params.leave_ratio * found.threshold
+        assert detector.moving_share(some) == above.mean()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -31,9 +32,9 @@ import fleet_tasks
 from strapdown import fleet
 
 if __name__ == "__main__":
-    address, marks, out = sys.argv[1:]
+    address, marks, out, items = sys.argv[1:]
     task = partial(fleet_tasks.located, marks)
-    manifest = fleet.map(task, range({items}), executor=address, out=out)
+    manifest = fleet.map(task, range(int(items)), executor=address, out=out)
     print(manifest.executed, len(manifest.failed), {unit.error for unit in manifest.failed})
 """
 
@@ -115,11 +116,19 @@ class Cluster:
     def scheduler(self):
         return self.dask(self.hosts[0], "scheduler", "--host", f"tls://{NETWORK}.1:{PORT}")
 
-    def worker(self, number):
+    def worker(self, number, nanny="--no-nanny"):
         host = self.hosts[number]
-        return self.dask(host, "worker", self.address, "--nthreads", "1", "--no-nanny")
+        return self.dask(host, "worker", self.address, "--nthreads", "1", nanny)
 
-    def client(self, script, *arguments, tls=None):
+    @contextmanager
+    def cut(self, number):
+        """Cut the network of a worker, and restore it at the end."""
+        link = ["-n", self.hosts[0], "link", "set", f"v{number + 1}"]
+        ip(*link, "down")
+        yield
+        ip(*link, "up")
+
+    def client(self, script, *arguments, tls=None, items=ITEMS):
         variables = {}
         if tls is not None:
             prefix = "DASK_DISTRIBUTED__COMM__TLS__"
@@ -127,7 +136,7 @@ class Cluster:
             variables = {prefix + name: str(tls / file) for name, file in names.items()}
         self.environment = {**os.environ, "PYTHONPATH": str(HERE), **variables}
         return self.start(
-            self.hosts[0], sys.executable, script, *arguments,
+            self.hosts[0], sys.executable, script, *arguments, items,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
 
@@ -140,7 +149,7 @@ class Cluster:
 @pytest.fixture
 def cluster(hosts, certificates, tmp_path):
     pytest.importorskip("distributed")
-    (tmp_path / "run.py").write_text(CLIENT.replace("{items}", str(ITEMS)))
+    (tmp_path / "run.py").write_text(CLIENT)
     (tmp_path / "marks").mkdir()
     made = Cluster(hosts, certificates)
     yield made
@@ -162,10 +171,17 @@ def places(marks):
     return {path.name.partition("-")[0] for path in marks.iterdir()}
 
 
-def expected(tasks, tmp_path, folder):
+def await_both(marks, client):
+    end = time.monotonic() + 60.0
+    while len(places(marks)) < 2 and client.poll() is None and time.monotonic() < end:
+        time.sleep(0.02)
+    assert len(places(marks)) == 2, client.communicate()
+
+
+def expected(tasks, tmp_path, folder, items=ITEMS):
     task = partial(tasks.located, str(tmp_path / "marks"))
     with ThreadPoolExecutor(8) as pool:
-        fleet.map(task, range(ITEMS), executor=pool, out=folder)
+        fleet.map(task, range(items), executor=pool, out=folder)
 
 
 def test_two_hosts_give_the_same_bytes_though_one_is_lost(cluster, tasks, tmp_path, contents):
@@ -182,6 +198,28 @@ def test_two_hosts_give_the_same_bytes_though_one_is_lost(cluster, tasks, tmp_pa
     assert Path("/proc/self/ns/net").readlink().name.strip("net:[]") not in namespaces
     expected(tasks, tmp_path, tmp_path / "threads")
     assert contents(tmp_path / "hosts") == contents(tmp_path / "threads")
+
+
+@pytest.mark.parametrize("nanny", ["--no-nanny", "--nanny"])
+def test_a_network_that_is_cut_and_restored_changes_no_byte(
+    nanny, cluster, tasks, tmp_path, contents
+):
+    """A worker cannot be reached for longer than it may be silent."""
+    silence_s, items = 10, 400
+    cluster.environment["DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"] = f"{silence_s}s"
+    cluster.scheduler()
+    cluster.worker(1, nanny)
+    cluster.worker(2)
+    script, marks, out = tmp_path / "run.py", tmp_path / "marks", tmp_path / "hosts"
+    client = cluster.client(script, cluster.address, marks, out, tls=cluster.folder, items=items)
+    await_both(marks, client)
+    with cluster.cut(1):
+        time.sleep(2.5 * silence_s)
+        assert client.poll() is None, client.communicate()
+    printed, err = client.communicate(timeout=120)
+    assert printed.split() == [str(items), "0", "set()"], err
+    expected(tasks, tmp_path, tmp_path / "threads", items)
+    assert contents(out) == contents(tmp_path / "threads")
 
 
 def test_a_lost_scheduler_ends_the_run_and_the_next_continues(cluster, tasks, tmp_path, contents):
