@@ -147,8 +147,8 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> BoolArray:
     """Return the rests without those in which rate or force drift: they are slow motion.
 
-    The drift is that of the means over STEADY_S on both sides of an instant, within the rest. A rest
-    that is shorter does not show it, so it does not count.
+    The drift is that of the means over STEADY_S on both sides of an instant, within the rest. A
+    shorter rest does not show it, so it does not count.
     """
     steady = rest.copy()
     for first, last in _stretches(rest):
