@@ -139,6 +139,7 @@ def test_series_are_read_of_the_types_that_have_one(tmp_path):
         "Pose2D",
         "Quaternion",
         "Twist",
+        "TwistWithCovarianceStamped",  # of no receiver
         "Vector3",
         "SensorAccelFifo",
         "SensorGyroFifo",

@@ -81,14 +81,3 @@ def test_a_rest_after_motion_is_found_within_seconds(bias_dps):
     result = FILTERS["eskf"]().run(read(held, bias_dps))
     assert result.rest[-250:].all()
     assert np.degrees(np.abs(result.gyro_bias[-1] - np.radians(bias_dps))).max() < 0.1
-
-
-def test_the_smoother_finds_a_large_bias_of_the_accelerometer():
-    attitude = swing(120.0, 0.2, 40.0)
-    series, bias = read(attitude), np.array([0.4, -0.2, 0.0])
-    biased = series.replace(specific_force=series.specific_force + bias)
-    result = SMOOTHERS["eskf"]().run(biased)
-    error = orientation_error(result.q_world_from_body, attitude[1:].as_quat())
-    assert np.degrees(np.sqrt(np.mean(error.inclination**2))) < 0.2
-    found = result.self_calibration
-    assert (np.abs(found.accel_bias - bias) < 3.0 * found.accel_bias_sigma + 0.02).all()

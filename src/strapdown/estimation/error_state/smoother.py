@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from strapdown._kernels.records import RecordArray
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import IntArray
     from strapdown.estimation.result import OrientationResult
     from strapdown.series import ImuSeries
 
@@ -60,7 +60,6 @@ LASTING: Final = np.r_[
     BIAS_ERROR:OWN_ERRORS, FIELD : DELAY + 1
 ]  # errors that a restart of the clock does not reset
 SURPRISE: Final = 2.5  # standard deviations; beyond this bias the prior is widened
-PRIORS: Final = ("bias_prior", "accel_prior")  # widened where a bias turns out to be larger
 MOST_ATTEMPTS: Final = 8
 MOST_WIDENED: Final = 16.0  # in an attempt
 LEAST_KNOWN: Final = 0.01  # part of the prior variance of a bias that counts as determined
@@ -73,15 +72,12 @@ _fill_rows: Final = MachineCode(
 
 
 class Attempt(NamedTuple):
-    """Result of smoothing with one prior of each bias, and the priors that it suggests.
-
-    The biases are those of ``PRIORS``, in their units.
-    """
+    """Result of smoothing with one prior of the gyro bias, and the prior that it suggests."""
 
     rows: RecordArray
     calibration: SelfCalibration | None
-    largest: dict[str, float]  # largest element of each bias
-    fitting: dict[str, float]  # standard deviations
+    largest_bias: float  # [rad/s]
+    fitting_prior: float  # standard deviation [rad/s]
 
 
 class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
@@ -148,11 +144,11 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
     def _with_fitting_prior(
         self, recording: Recording, progress: Callable[[float], object]
     ) -> tuple[RecordArray, SelfCalibration | None]:
-        """Return the rows and the calibration; widen the prior of a sensor with a larger bias.
+        """Return the rows and the calibration; widen the prior of a gyro with a larger bias.
 
         A tight prior prevents a scale error from being assigned to the bias about the vertical,
-        which gravity does not determine, or along it. A sensor with a large bias shows it on
-        another axis. The prior then becomes as wide as the biases suggest.
+        which gravity does not determine. A gyro with a large bias shows it on all axes. The
+        prior then becomes as wide as the biases suggest.
         """
         smoother, told = self, 0.0
 
@@ -164,10 +160,13 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
 
         for _ in range(MOST_ATTEMPTS):
             found = smoother._smooth(recording, tell)
-            wider = _wider(found, smoother.params, self.params)
-            if wider == smoother.params:
+            prior = smoother.params.bias_prior
+            fits = found.largest_bias <= SURPRISE * prior
+            if fits and (smoother is self or found.fitting_prior <= prior):
                 break
-            smoother = ErrorStateSmoother(wider)
+            factor = min(max(found.fitting_prior / prior, 2.0), MOST_WIDENED)
+            widened = prior * 2.0 ** math.ceil(math.log2(factor))
+            smoother = ErrorStateSmoother(replace(smoother.params, bias_prior=widened))
         return found.rows, found.calibration
 
     def _smooth(self, recording: Recording, progress: Callable[[float], object]) -> Attempt:
@@ -175,7 +174,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         out = np.zeros(len(recording.t), FilterRow.dtype())
         left = np.ones(len(out), bool)
         end: KnotPrior | None = None
-        largest, fitting = dict.fromkeys(PRIORS, 0.0), dict.fromkeys(PRIORS, 0.0)
+        largest = fitting = 0.0
         knots_at: list[IntArray] = []
         starts = recording.starts.tolist()
         for first, last in pairwise([*starts, len(recording.t)]):
@@ -183,10 +182,9 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                 continue
             knots = knots_of(recording, first, last - 1, self.params.window)
             for part, solution in self._pieces(recording, knots, end, progress):
-                for name, biases in _biases(solution).items():
-                    size = float(np.nanmax(np.abs(biases), initial=0.0))
-                    largest[name] = max(largest[name], size)
-                    fitting[name] = max(fitting[name], self._fitting_prior(solution, name))
+                biases = np.abs(solution.path["gyro_bias"])
+                largest = max(largest, float(np.nanmax(biases, initial=0.0)))
+                fitting = max(fitting, self._fitting_prior(solution))
                 if self._is_plausible(solution) and _fill(recording, part, solution, out):
                     knots_at.append(part["at"])
                     left[part["at"][0] : part["at"][-1] + 1] = False
@@ -200,18 +198,14 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         calibration = _calibration(recording, at, out, end, self.params.matrix_prior)
         return Attempt(out, calibration, largest, fitting)
 
-    def _fitting_prior(self, solution: Solution, name: str) -> float:
-        """Return the standard deviation that a bias of a solution suggests for its prior.
+    def _fitting_prior(self, solution: Solution) -> float:
+        """Return the standard deviation of the prior that the biases of a solution suggest.
 
         With a prior of variance s and a posterior of variance p an estimate scatters by s - p,
         so a bias of one standard deviation is estimated as sqrt(1 - p / s) of it.
         """
-        if not (prior := getattr(self.params, name)):
-            return 0.0
-        bias = np.abs(_biases(solution)[name][0])
-        end = np.diag(solution.end.covariance)[ACCEL_ERROR:MATRIX_ERROR]
-        variance = solution.spreads["bias"][0] if name == "bias_prior" else end
-        known = 1.0 - variance / prior**2
+        bias = np.abs(solution.path["gyro_bias"][0])
+        known = 1.0 - solution.spreads["bias"][0] / self.params.bias_prior**2
         return float(np.nanmax(bias / np.sqrt(np.maximum(known, LEAST_KNOWN)), initial=0.0))
 
     def _pieces(
@@ -285,29 +279,6 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
             covariance[same] = before.covariance[same]
             constants = before.constants
         return KnotPrior(nominal, constants, covariance)
-
-
-def _wider(found: Attempt, params: SmootherParams, stated: SmootherParams) -> SmootherParams:
-    """Return parameters whose priors fit the biases: the same where they do.
-
-    A prior that is that of the user is kept up to a surprising bias.
-    """
-    wider = {}
-    for name in PRIORS:
-        prior, fitting = getattr(params, name), found.fitting[name]
-        narrow = prior > getattr(stated, name) and fitting > prior
-        if narrow or found.largest[name] > SURPRISE * prior:
-            factor = min(max(fitting / prior, 2.0), MOST_WIDENED)
-            wider[name] = prior * 2.0 ** math.ceil(math.log2(factor))
-    return replace(params, **wider)
-
-
-def _biases(solution: Solution) -> dict[str, FloatArray]:
-    """Return the biases of a solution (N, 3), by the name of their prior."""
-    return {
-        "bias_prior": solution.path["gyro_bias"],
-        "accel_prior": solution.constants["accel_bias"],
-    }
 
 
 def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_sigma: float) -> None:
