@@ -25,6 +25,7 @@ __all__ = [
     "Matrix",
     "Record",
     "RecordArray",
+    "RecordView",
     "Vector",
     "filled",
     "record_like",
@@ -143,6 +144,18 @@ class Record:
         if next(left, None) is not None:
             raise ValueError("too many values")
         return record
+
+
+class RecordView:
+    """Fields of a packed record, each unpacked when it is first read; not to be changed."""
+
+    def __init__(self, kind: type[Record], array: RecordArray) -> None:
+        self._kind, self._array = kind, array
+
+    def __getattr__(self, name: str) -> Any:
+        (value,) = _unpacked(self._kind.fresh()[name], self._array[name])
+        vars(self)[name] = value
+        return value
 
 
 def values_of(record: Record) -> list[float]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from strapdown._kernels.compilation import MachineCode
+from strapdown._kernels.records import RecordView
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -129,6 +130,12 @@ class Execution:
     def memory(self, which: int) -> Any:
         """Return a part of the current state that is one record; not to be changed."""
         return self.records(which)[0]
+
+    def view(self, which: int) -> Any:
+        """Return the same to read a few of its fields."""
+        if self._in_arrays:
+            return RecordView(self._types[which], self.array(which))
+        return self._records[which][0]
 
     def array(self, which: int) -> RecordArray:
         """Return a copy of a part of the current state as an array."""

@@ -111,8 +111,8 @@ class NavigatorExecution(Execution):
 
     @property
     def known(self) -> NavigatorMemory:
-        """Current state of the navigator."""
-        memory: NavigatorMemory = self.memory(MEMORY)
+        """Current state of the navigator, to read a few of its fields."""
+        memory: NavigatorMemory = self.view(MEMORY)
         return memory
 
     @property

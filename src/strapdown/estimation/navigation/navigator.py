@@ -157,7 +157,7 @@ class StrapdownNavigator:
         """State on which later outputs depend, except ``params``, ``place`` and late aiding."""
         with self._execution.lock:
             return FilterState(
-                _NAME, self._execution.last_ns, tuple(values_of(self._execution.known))
+                _NAME, self._execution.last_ns, tuple(values_of(self._execution.memory(MEMORY)))
             )
 
     @property
