@@ -7,6 +7,7 @@ import os
 from mmap import mmap
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
+from weakref import finalize
 
 import numpy as np
 
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
     from strapdown._typing import AnyArray, IntArray
 
-__all__ = ["any_finite", "is_mapped", "median_step", "parts", "scratch", "strided"]
+__all__ = ["RowFile", "any_finite", "is_mapped", "median_step", "parts", "scratch", "strided"]
 
 _PART: Final = 1 << 18
 """Values of a part."""
+_FILL: Final = 1 << 16
+"""Rows that are filled at one time."""
 _SMALL: Final = 1 << 20
 """Bytes of an array that is in memory in any case."""
 
@@ -86,3 +89,37 @@ def median_step(values: IntArray) -> float:
     steps = scratch(values, len(values) - 1, np.int64)
     np.subtract(values[1:], values[:-1], out=steps)
     return float(np.median(steps, overwrite_input=True))
+
+
+class RowFile:
+    """Rows of the shape and type of given ones, appended to a temporary file without a name."""
+
+    def __init__(self, like: AnyArray) -> None:
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 (as long as this object)
+        finalize(self, self._file.close)
+        self._shape, self._dtype = like.shape[1:], like.dtype
+        self._row_bytes = like.dtype.itemsize * int(np.prod(self._shape))
+
+    def append(self, rows: AnyArray) -> None:
+        """Append rows."""
+        data = memoryview(np.ascontiguousarray(rows, self._dtype).data).cast("B")
+        while data:
+            data = data[self._file.write(data) or 0 :]
+
+    def fill(self, count: int) -> None:
+        """Append rows without values."""
+        value = np.nan if self._dtype.kind == "f" else 0
+        for start in range(0, count, _FILL):
+            shape = (min(_FILL, count - start), *self._shape)
+            self.append(np.full(shape, value, self._dtype))
+
+    def read(self, start: int, stop: int) -> AnyArray:
+        """Return a copy of the rows from start to stop."""
+        count = max(0, stop - start)
+        data = os.pread(self._file.fileno(), count * self._row_bytes, start * self._row_bytes)
+        return np.frombuffer(data, self._dtype).reshape(-1, *self._shape)
+
+    def mapped(self, count: int) -> AnyArray:
+        """Return the first rows as a file in memory: pages are read when they are used."""
+        shape = (count, *self._shape)
+        return np.memmap(self._file, self._dtype, "r", shape=shape).view(np.ndarray)

@@ -104,6 +104,39 @@ def test_stamps_that_arrive_in_pieces_are_counted_as_at_once():
     assert whole.gaps == np.count_nonzero(steps > whole.gap_after_ns)
 
 
+def tallied(pieces):
+    """Return the tally of stamps that arrive piece by piece."""
+    tally = timebase.TimeTally()
+    for piece in pieces:
+        tally.add(piece)
+    return tally
+
+
+def test_more_steps_than_memory_should_hold_are_counted_in_a_file(monkeypatch):
+    rng = np.random.default_rng(2)
+    t_ns = np.cumsum(rng.integers(-2, 9, 600_000)) * 1_000_000
+    t_ns[70_000:] += 10**11
+    t_ns[400_000:] += 10**9
+    held = tallied(np.array_split(t_ns, 9)).report()
+    monkeypatch.setattr(timebase, "_MOST_HELD", 2**16)
+    tally = tallied(np.array_split(t_ns[:400_000], 7))
+    assert tally.report() == timebase.report(t_ns[:400_000])
+    tally.add(t_ns[400_000:])
+    assert tally.report() == tally.report() == held
+
+
+def test_a_tally_needs_memory_that_does_not_grow_with_the_stamps(monkeypatch):
+    monkeypatch.setattr(timebase, "_MOST_HELD", 2**17)
+    piece = np.cumsum(np.random.default_rng(3).integers(1, 10**6, 50_000))
+    peaks = []
+    for count in (20, 80):
+        tracemalloc.start()
+        tallied(piece + k * int(piece[-1]) for k in range(count)).report()
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
+
+
 def foreign(path, *, late_ns=0, finish=True):
     """Write messages of another program, recorded later than they are stamped."""
     with path.open("wb") as stream:

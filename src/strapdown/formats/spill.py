@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Final
-from weakref import finalize
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from strapdown._scratch import RowFile
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from strapdown._typing import AnyArray, IntArray
 
 __all__ = ["Table"]
-
-_FILL: Final = 1 << 16
-"""Rows that are filled at one time."""
 
 
 class Table:
@@ -36,8 +32,8 @@ class Table:
     """
 
     def __init__(self) -> None:
-        self._stamps = _RowFile(np.empty(0, np.int64))
-        self._columns: dict[str, _RowFile] = {}
+        self._stamps = RowFile(np.empty(0, np.int64))
+        self._columns: dict[str, RowFile] = {}
         self._t_ns = np.empty(0, np.int64)
 
     @property
@@ -62,7 +58,7 @@ class Table:
         if not len(t_ns):
             return
         for name in columns.keys() - self._columns.keys():
-            late = _RowFile(columns[name])
+            late = RowFile(columns[name])
             late.fill(len(self))
             self._columns[name] = late  # complete, because others read while this appends
         for name, column in self._columns.items():
@@ -80,34 +76,3 @@ class Table:
     def mapped(self, name: str) -> AnyArray:
         """Return all rows of a column as a file in memory: pages are read when they are used."""
         return self._columns[name].mapped(len(self))
-
-
-class _RowFile:
-    """Rows of the shape and type of given ones."""
-
-    def __init__(self, like: AnyArray) -> None:
-        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 (as long as this object)
-        finalize(self, self._file.close)
-        self._shape, self._dtype = like.shape[1:], like.dtype
-        self._row_bytes = like.dtype.itemsize * int(np.prod(self._shape))
-
-    def append(self, rows: AnyArray) -> None:
-        data = memoryview(np.ascontiguousarray(rows, self._dtype).data).cast("B")
-        while data:
-            data = data[self._file.write(data) or 0 :]
-
-    def fill(self, count: int) -> None:
-        """Append rows without values."""
-        value = np.nan if self._dtype.kind == "f" else 0
-        for start in range(0, count, _FILL):
-            shape = (min(_FILL, count - start), *self._shape)
-            self.append(np.full(shape, value, self._dtype))
-
-    def read(self, start: int, stop: int) -> AnyArray:
-        count = max(0, stop - start)
-        data = os.pread(self._file.fileno(), count * self._row_bytes, start * self._row_bytes)
-        return np.frombuffer(data, self._dtype).reshape(-1, *self._shape)
-
-    def mapped(self, count: int) -> AnyArray:
-        shape = (count, *self._shape)
-        return np.memmap(self._file, self._dtype, "r", shape=shape).view(np.ndarray)

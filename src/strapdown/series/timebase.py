@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from strapdown._html import FieldsAsHtml
-from strapdown._scratch import parts
+from strapdown._scratch import RowFile, parts, scratch
 from strapdown._words import counted
 from strapdown.errors import TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
@@ -49,6 +49,8 @@ _SHORTEST_GAP_NS: Final = round(GAP_FLOOR_S * NS_PER_S)
 _MOST_IN_4_BYTES: Final = 2**32 - 1
 _PIECE: Final = 2**16
 """Stamps that are treated at once."""
+_MOST_HELD: Final = 2**24
+"""Steps in memory; more are in a temporary file."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +183,7 @@ def report(t_ns: ArrayLike, *, gap_after_ns: int | None = None) -> TimeReport:
 
 
 class TimeTally:
-    """Statistics of time stamps that arrive piece by piece, in four bytes each.
+    """Statistics of time stamps that arrive piece by piece, in bounded memory.
 
     Examples
     --------
@@ -198,7 +200,7 @@ class TimeTally:
         self._taken = 0
         self._earliest = self._latest = 0
         self._duplicates = self._backward = 0
-        self._steps: list[AnyArray] = []
+        self._steps = _Steps()
 
     def add(self, t_ns: IntArray) -> None:
         """Add the stamps after those so far, (N,) int64 [ns]."""
@@ -221,8 +223,7 @@ class TimeTally:
             self._duplicates += int(duplicate.sum())
             self._backward += int(backward.sum())
             steps = np.diff(stamps[~(duplicate | backward)])
-        small = not steps.size or steps.max() <= _MOST_IN_4_BYTES
-        self._steps.append(steps.astype(np.uint32) if small else steps)
+        self._steps.append(steps)
         self._earliest = min(self._earliest, earliest) if self._taken else earliest
         self._latest = max(self._latest, latest) if self._taken else latest
         self._taken = self.samples
@@ -230,12 +231,10 @@ class TimeTally:
     def report(self, *, gap_after_ns: int | None = None) -> TimeReport:
         """Return the statistics of all stamps so far; ``gap_after_ns`` as of :func:`report`."""
         self._take()
-        steps = np.concatenate([np.empty(0, np.uint32), *self._steps])
-        self._steps = [steps]
+        steps = self._steps.array()
         median = _median(steps)
         limit = _gap_limit(median) if gap_after_ns is None else gap_after_ns
-        gaps = steps[steps > limit].astype(np.int64)
-        regular = steps[steps <= limit] if gaps.size else steps
+        gaps, regular = _split(steps, limit)
         slowest, fastest = (regular.max(), regular.min()) if regular.size else (np.nan, np.nan)
         return TimeReport(
             samples=self.samples,
@@ -251,6 +250,37 @@ class TimeTally:
             lost_ns=round(float((gaps - median).sum())) if gaps.size else 0,
             gap_after_ns=limit,
         )
+
+
+class _Steps:
+    """Times between stamps that grow in number, the first of many in a file."""
+
+    def __init__(self) -> None:
+        self._held: list[AnyArray] = []
+        self._file: RowFile | None = None
+        self._filed = 0
+
+    def append(self, steps: IntArray) -> None:
+        """Append steps, in four bytes each where these suffice."""
+        small = not steps.size or steps.max() <= _MOST_IN_4_BYTES
+        self._held.append(steps.astype(np.uint32) if small else steps)
+        if sum(each.size for each in self._held) > _MOST_HELD:
+            self._file = self._file or RowFile(np.empty(0, np.int64))
+            self._move_to(self._file)
+
+    def array(self) -> AnyArray:
+        """Return all of them."""
+        if self._file is not None:
+            self._move_to(self._file)
+            return self._file.mapped(self._filed)
+        self._held = [np.concatenate([np.empty(0, np.uint32), *self._held])]
+        return self._held[0]
+
+    def _move_to(self, file: RowFile) -> None:
+        for steps in self._held:
+            file.append(steps)
+            self._filed += steps.size
+        self._held.clear()
 
 
 def ordered(series: Series, policy: OrderPolicy = "strict") -> tuple[Series, OrderReport]:
@@ -411,9 +441,26 @@ def _spread(steps: AnyArray, median: float) -> float:
     return float(np.sqrt(sum(squares) / steps.size))
 
 
+def _split(steps: AnyArray, limit: float) -> tuple[IntArray, AnyArray]:
+    """Return the steps above a limit, and the others."""
+    above = np.concatenate([steps[part][steps[part] > limit] for part in parts(steps.size)])
+    if not above.size:
+        return above.astype(np.int64), steps
+    others, filled = scratch(steps, steps.size - above.size, steps.dtype), 0
+    for part in parts(steps.size):
+        some = steps[part][steps[part] <= limit]
+        others[filled : filled + some.size] = some
+        filled += some.size
+    return above.astype(np.int64), others
+
+
 def _median(steps: AnyArray) -> float:
     """Return the median of steps; NaN where there is none."""
-    return float(np.median(steps)) if steps.size else math.nan
+    if not steps.size:
+        return math.nan
+    sorted_in_part = scratch(steps, steps.size, steps.dtype)
+    sorted_in_part[:] = steps
+    return float(np.median(sorted_in_part, overwrite_input=True))
 
 
 def _gap_limit(median: float) -> int:
