@@ -56,11 +56,17 @@ def test_the_smoother_likewise(pace_hz, bias_dps):
     assert np.degrees(np.abs(result.gyro_bias - np.radians(bias_dps))).max() < 0.9
 
 
-@pytest.mark.parametrize(("seconds", "counts"), [(0.4, False), (1.5, True)])
-def test_a_rest_counts_for_the_smoother_if_it_lasts_a_second(seconds, counts):
+@pytest.mark.parametrize(
+    ("seconds", "rate_dps", "counts"),
+    [(0.4, 0.0, True), (0.4, 0.4, True), (0.4, 2.0, False), (1.5, 2.0, True)],
+)
+def test_a_short_rest_counts_for_the_smoother_if_its_rate_is_a_usual_bias(
+    seconds, rate_dps, counts
+):
     t = np.arange(500) / 100.0
     flags = (t >= 2.0) & (t < 2.0 + seconds)
-    rate, force = np.zeros((500, 3)), np.tile([0.0, 0.0, STANDARD_GRAVITY], (500, 1))
+    rate = np.tile(np.radians([0.0, 0.0, rate_dps]), (500, 1))
+    force = np.tile([0.0, 0.0, STANDARD_GRAVITY], (500, 1))
     found = steady_rests(flags, t, rate, force)
     np.testing.assert_array_equal(found, flags & counts)
 

@@ -43,6 +43,7 @@ PART_S: Final = 0.005  # a longer step across a gap is integrated in parts
 ANYWHERE: Final = 1.8  # rad, standard deviation of an unknown angle
 DROPOUT_NS: Final = 100_000_000  # longer zeros are readings
 STEADY_S: Final = 1.0  # length of the means whose difference is a drift
+USUAL_BIAS: Final = 0.02  # rad/s
 NEAR_HOLE_S: Final = 0.5  # time on both sides of a gap from which its motion is estimated
 
 _judge: Final = MachineCode(
@@ -149,8 +150,8 @@ def without_dropouts(series: ImuSeries) -> ImuSeries:
 def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatArray) -> BoolArray:
     """Return the rests without those in which rate or force drift: they are slow motion.
 
-    The drift is that of the means over STEADY_S on both sides of an instant, within the rest. A
-    shorter rest does not show it, so it does not count.
+    The drift is that of the means over STEADY_S on both sides of an instant, within the rest. Less
+    than STEADY_S of a rest shows no drift, so it counts only with the rate of a usual bias.
     """
     steady = rest.copy()
     for first, last in _stretches(rest):
@@ -163,8 +164,10 @@ def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatA
             old = (total[1:] - total.take(before, 0)) / (here + 1 - before)[:, None]
             new = (total.take(after, 0) - total[:-1]) / (after - here)[:, None]
             steady[first:last] &= ((new - old) ** 2).sum(axis=1) < bound * bound
-    for first, last in _stretches(steady):
-        steady[first:last] = t[last - 1] - t[first] >= STEADY_S
+        left = first + np.flatnonzero(steady[first:last])
+        if (t[last - 1] - t[first]) * len(left) < STEADY_S * (last - first):
+            turn = np.linalg.norm(np.nansum(rate[left], axis=0))
+            steady[first:last] &= turn < USUAL_BIAS * len(left)
     return steady
 
 
