@@ -18,6 +18,7 @@ from strapdown.formats import long_files as entry
 from strapdown.formats.summary import Source
 from strapdown.messages import RosImu
 from strapdown.series import GnssSeries, ImuSeries, Increments, Trajectory, timebase
+from strapdown.series import steps as steps_module
 
 ROWS = 3000
 ANY = [".mcap", ".bag", "", ".ulg", ".npz", ".parquet"]
@@ -118,7 +119,7 @@ def test_more_steps_than_memory_should_hold_are_counted_in_a_file(monkeypatch):
     t_ns[70_000:] += 10**11
     t_ns[400_000:] += 10**9
     held = tallied(np.array_split(t_ns, 9)).report()
-    monkeypatch.setattr(timebase, "_MOST_HELD", 2**16)
+    monkeypatch.setattr(steps_module, "_MOST_HELD", 2**16)
     tally = tallied(np.array_split(t_ns[:400_000], 7))
     assert tally.report() == timebase.report(t_ns[:400_000])
     tally.add(t_ns[400_000:])
@@ -126,7 +127,7 @@ def test_more_steps_than_memory_should_hold_are_counted_in_a_file(monkeypatch):
 
 
 def test_a_tally_needs_memory_that_does_not_grow_with_the_stamps(monkeypatch):
-    monkeypatch.setattr(timebase, "_MOST_HELD", 2**17)
+    monkeypatch.setattr(steps_module, "_MOST_HELD", 2**17)
     piece = np.cumsum(np.random.default_rng(3).integers(1, 10**6, 50_000))
     peaks = []
     for count in (20, 80):

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
 import numpy as np
 
 from strapdown._html import FieldsAsHtml
-from strapdown._scratch import RowFile, parts, scratch
+from strapdown._scratch import parts, scratch
 from strapdown._words import counted
 from strapdown.errors import TimeOrderError, UnknownNameError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.samples.clock import GAP_FLOOR_S, GAP_INTERVALS
 from strapdown.series.columns import Columns, as_stamps, present
+from strapdown.series.steps import Steps
 from strapdown.units import NS_PER_MS, NS_PER_S
 
 if TYPE_CHECKING:
@@ -46,11 +47,8 @@ OrderPolicy: TypeAlias = Literal["strict", "drop", "sort"]
 Series = TypeVar("Series", bound=Columns)
 
 _SHORTEST_GAP_NS: Final = round(GAP_FLOOR_S * NS_PER_S)
-_MOST_IN_4_BYTES: Final = 2**32 - 1
 _PIECE: Final = 2**16
 """Stamps that are treated at once."""
-_MOST_HELD: Final = 2**24
-"""Steps in memory; more are in a temporary file."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,7 @@ class TimeTally:
         self._taken = 0
         self._earliest = self._latest = 0
         self._duplicates = self._backward = 0
-        self._steps = _Steps()
+        self._steps = Steps()
 
     def add(self, t_ns: IntArray) -> None:
         """Add the stamps after those so far, (N,) int64 [ns]."""
@@ -250,37 +248,6 @@ class TimeTally:
             lost_ns=round(float((gaps - median).sum())) if gaps.size else 0,
             gap_after_ns=limit,
         )
-
-
-class _Steps:
-    """Times between stamps that grow in number, the first of many in a file."""
-
-    def __init__(self) -> None:
-        self._held: list[AnyArray] = []
-        self._file: RowFile | None = None
-        self._filed = 0
-
-    def append(self, steps: IntArray) -> None:
-        """Append steps, in four bytes each where these suffice."""
-        small = not steps.size or steps.max() <= _MOST_IN_4_BYTES
-        self._held.append(steps.astype(np.uint32) if small else steps)
-        if sum(each.size for each in self._held) > _MOST_HELD:
-            self._file = self._file or RowFile(np.empty(0, np.int64))
-            self._move_to(self._file)
-
-    def array(self) -> AnyArray:
-        """Return all of them."""
-        if self._file is not None:
-            self._move_to(self._file)
-            return self._file.mapped(self._filed)
-        self._held = [np.concatenate([np.empty(0, np.uint32), *self._held])]
-        return self._held[0]
-
-    def _move_to(self, file: RowFile) -> None:
-        for steps in self._held:
-            file.append(steps)
-            self._filed += steps.size
-        self._held.clear()
 
 
 def ordered(series: Series, policy: OrderPolicy = "strict") -> tuple[Series, OrderReport]:
