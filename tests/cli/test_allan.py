@@ -24,12 +24,13 @@ runner = CliRunner()
 STEP_NS = 100_000_000
 START_NS = 1_780_000_000 * 10**9  # 28 May 2026
 LIMITED = """
-import resource, sys
+import resource, sys, threading
 from pathlib import Path
 from typer.testing import CliRunner
 from strapdown.cli._app import app
 from strapdown.formats import long_files
 
+threading.stack_size(1 << 18)  # stacks count, and how many threads there are is chance
 long_files._BLOCKWISE = 0
 short, long, room = *sys.argv[1:3], int(sys.argv[3])
 assert CliRunner().invoke(app, ["allan", short]).exit_code == 3
