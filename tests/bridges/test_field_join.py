@@ -32,7 +32,7 @@ def test_a_join_in_blocks_equals_that_of_a_recording():
         values.append(part.magnetic_field if len(part) else np.empty((0, 3)))
     values.append(join.take(rows([]), messages).magnetic_field)
     np.testing.assert_array_equal(np.concatenate(values), whole)
-    assert join.left_out <= (~placed).sum()
+    assert join.replaced + join.left_out <= (~placed).sum()
 
 
 def test_what_comes_too_late_or_to_no_row_is_counted():
@@ -72,7 +72,7 @@ def test_a_row_that_is_not_held_back_takes_what_has_arrived_and_later_samples_wa
     assert at_once(join, [120], 113) == [113.0], "late, but within 20 ms"
     assert at_once(join, [125], 104.9) == [None], "too late"
     assert (join.received, join.joined, join.left_out, join.rows_before) == (6, 3, 1, 1)
-    assert join.losses() == ["1 sample of the magnetometer late, or 20 ms from every free message"]
+    assert join.losses() == ["1 sample of the magnetometer late, or 20 ms from every message"]
     assert join.notes() == [
         "1 attitude before the first magnetic field: heading is relative to the start"
     ]
@@ -83,7 +83,22 @@ def test_rows_that_queued_up_take_the_nearest_samples_as_in_a_recording():
     got = at_once(join, [100, 105, 110, 115], 101, 108, 109, 114, 116)
     assert got == [101.0, None, 109.0, 114.0], "the last of two"
     assert at_once(join, [120]) == [116.0]
-    assert (join.joined, join.left_out, join.rows_before) == (4, 1, 0)
+    assert (join.joined, join.replaced, join.left_out, join.rows_before) == (4, 1, 0, 0)
+
+
+def test_samples_that_share_a_message_are_no_loss_and_the_newest_is_used():
+    join = FieldJoin()
+    assert at_once(join, [100], 99) == [99.0]
+    assert at_once(join, [110]) is None, "the sample of 110 comes a moment later"
+    assert at_once(join, [120], 110, 120) == [120.0]
+    assert at_once(join, [130], 131) == [None], "it waits"
+    assert at_once(join, [140], 140) == [140.0]
+    assert (join.received, join.joined, join.replaced, join.left_out) == (5, 3, 2, 0)
+    assert join.losses() == []
+    assert join.notes() == [
+        "2 samples of the magnetometer replaced by a newer one for the same message"
+    ]
+    assert join.to_dict()["replaced"] == 2
 
 
 def test_a_magnetometer_of_another_clock_is_a_loss_that_says_so():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 import uuid
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 import strapdown
 from strapdown import Topic
+from strapdown.cli import _fuse_live
 from strapdown.cli._app import app
 from strapdown.cli._fuse_live import angles_and_sigmas
 from strapdown.messages import Imu, MagneticField, Pose3D, RosImu
@@ -150,6 +152,20 @@ def test_a_magnetometer_turns_the_heading_to_magnetic_north(name, tmp_path, back
     assert account["rows_before"] < 30
     yaw = Rotation.from_quat(q[-1]).as_euler("ZYX", degrees=True)[0]
     assert yaw == pytest.approx(40.0, abs=0.5)
+
+
+def test_the_time_to_compile_is_not_part_of_the_duration(name, monkeypatch):
+    answer, pauses_s = _fuse_live.poses, [0.8]
+
+    def slow_at_first(*arguments):
+        time.sleep(pauses_s.pop() if pauses_s else 0.0)
+        return answer(*arguments)
+
+    monkeypatch.setattr(_fuse_live, "poses", slow_at_first)
+    with sending(name, tilted):
+        done = run(f"local:{name}?type=Imu", "--duration", 0.7, "--json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["seconds"] > 0.5
 
 
 def test_a_magnetometer_that_says_nothing_delays_nothing_and_is_a_loss(name):

@@ -32,6 +32,15 @@ with Topic(Imu, name=name, backend="ipc") as topic:
     say("sent")
     hear()
 """
+OPEN_SLOWLY_AND_SEND = """
+import time
+from strapdown.transport.links.ipc._service import Service
+open_port = Service.publisher
+def publisher(service):
+    time.sleep(0.4)  # as on a machine that is busy
+    return open_port(service)
+Service.publisher = publisher
+"""
 SEND_TO_SUBSCRIBER = OPEN_AND_SEND.replace("for", "topic.wait_for_subscriber(9)\n    for", 1)
 ROOTED = """
 from pathlib import Path
@@ -89,6 +98,15 @@ def test_what_waits_in_the_queue_outlives_the_process_that_sent_it(name, peer):
         assert other.end() == 0
         assert numbers(topic, 5) == [0, 1, 2, 3, 4]
         assert topic.stats().publishers == 0
+
+
+def test_a_port_that_took_long_to_open_stays_until_the_subscribers_have_met_it(name, peer):
+    with Topic(Imu, name=name, backend="ipc") as topic:
+        other = peer(OPEN_SLOWLY_AND_SEND + OPEN_AND_SEND, name, 5)
+        other.hear()
+        other.say("end")
+        assert other.end() == 0
+        assert numbers(topic, 5) == [0, 1, 2, 3, 4]
 
 
 def test_a_queue_that_overflows_before_the_first_look_counts_what_it_lost(name, peer):

@@ -64,7 +64,7 @@ def fuse_live_topic(
     output : Path, optional
         A file, or the address of a topic that takes poses.
     duration : float, optional
-        Seconds, including the wait for a publisher; by default without limit.
+        Seconds, including the wait for a publisher but not the compiler; by default without limit.
     force : bool
         Replace a file that exists.
 
@@ -86,7 +86,7 @@ def fuse_live_topic(
         field: FieldTopic | None = None
         if kind is not None:
             steps = [convert for _, convert in steps_between(kind, Imu)]
-            _compile(orientation)
+            until_s += _compile(orientation)
             history = None if waited else 0
             if magnetometer is not None:
                 opened = open_topic(magnetometer, MagneticField, history=history)
@@ -211,13 +211,15 @@ def angles_and_sigmas(
     return angles, np.sqrt(np.diagonal(inverse @ covariance @ inverse.T))
 
 
-def _compile(orientation: RecursiveFilter[Any]) -> None:
-    """Compile a filter before the first message, so that none is lost meanwhile."""
+def _compile(orientation: RecursiveFilter[Any]) -> float:
+    """Compile a filter before the first message, so that none is lost; return the time [s]."""
+    began_s = time.monotonic()
     at_rest = Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.0)
     for messages in ([at_rest], [at_rest] * BLOCK):
         for _ in poses(orientation, messages):
             pass
     orientation.reset()
+    return time.monotonic() - began_s
 
 
 def _arriving(handle: Topic[Any], stop: Event, until_s: float) -> Iterator[list[Any]]:

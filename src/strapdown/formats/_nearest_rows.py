@@ -17,6 +17,7 @@ __all__ = [
     "NearestRows",
     "before",
     "left_out",
+    "nearest_rows",
     "on_nearest_rows",
 ]
 
@@ -54,6 +55,16 @@ def on_nearest_rows(
     return _on_nearest(rows_ns, stamps_ns, vectors, within_ns)
 
 
+def nearest_rows(rows_ns: IntArray, stamps_ns: IntArray) -> IntArray:
+    """Return the number of the row, of at least one, that is nearest in time to each stamp."""
+    order = np.argsort(rows_ns, kind="stable")
+    ordered = rows_ns[order]
+    after = np.searchsorted(ordered, stamps_ns).clip(max=len(ordered) - 1)
+    before = (after - 1).clip(min=0)
+    is_before = np.abs(stamps_ns - ordered[before]) <= np.abs(ordered[after] - stamps_ns)
+    return order[np.where(is_before, before, after)]
+
+
 def _on_nearest(
     rows_ns: IntArray, stamps_ns: IntArray, vectors: FloatArray, within_ns: int
 ) -> tuple[FloatArray, BoolArray]:
@@ -62,12 +73,7 @@ def _on_nearest(
     placed = np.zeros(len(vectors), np.bool_)
     if not (len(rows_ns) and len(stamps_ns)):
         return values, placed
-    order = np.argsort(rows_ns, kind="stable")
-    ordered = rows_ns[order]
-    after = np.searchsorted(ordered, stamps_ns).clip(max=len(ordered) - 1)
-    before = (after - 1).clip(min=0)
-    is_before = np.abs(stamps_ns - ordered[before]) <= np.abs(ordered[after] - stamps_ns)
-    row = order[np.where(is_before, before, after)]
+    row = nearest_rows(rows_ns, stamps_ns)
     near = np.flatnonzero(np.abs(rows_ns[row] - stamps_ns) <= within_ns)
     holder = np.full(len(rows_ns), -1)
     holder[row[near]] = near

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown._words import counted
-from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, on_nearest_rows
+from strapdown.formats._nearest_rows import MAGNETOMETER_WITHIN_NS, nearest_rows, on_nearest_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,14 +33,16 @@ class FieldJoin:
     ----------
     received, joined : int
         Samples that arrived, and those that a row has got.
+    replaced : int
+        Samples without a row because a newer one arrived in time for the same row.
     left_out : int
-        Samples that arrived too late, or that no row within 20 ms was free for.
+        Samples that arrived too late, or 20 ms from every row.
     rows_before : int
         Rows before the first that has a field.
     """
 
     def __init__(self) -> None:
-        self.received = self.joined = self.left_out = self.rows_before = 0
+        self.received = self.joined = self.replaced = self.left_out = self.rows_before = 0
         self._has_begun = False
         self._held: ImuSeries | None = None
         self._stamps = np.empty(0, np.int64)
@@ -96,7 +98,7 @@ class FieldJoin:
         lines = []
         if self.left_out:
             samples = counted(self.left_out, "sample")
-            lines.append(f"{samples} of the magnetometer late, or 20 ms from every free message")
+            lines.append(f"{samples} of the magnetometer late, or 20 ms from every message")
         if not self.joined:
             came = "came" if not self.received else "has a stamp within 20 ms of the messages"
             lines.append(f"no sample of the magnetometer {came}: heading is relative to the start")
@@ -104,15 +106,23 @@ class FieldJoin:
 
     def to_dict(self) -> dict[str, int]:
         """Return the counts as JSON holds them."""
-        names = ("received", "joined", "left_out", "rows_before")
+        names = ("received", "joined", "replaced", "left_out", "rows_before")
         return {name: getattr(self, name) for name in names}
 
     def notes(self) -> list[str]:
-        """Return a line where rows came before the first sample of the magnetometer."""
-        if not (self.joined and self.rows_before):
-            return []
-        attitudes = counted(self.rows_before, "attitude")
-        return [f"{attitudes} before the first magnetic field: heading is relative to the start"]
+        """Return a line for rows before the first sample, and for samples that shared a row."""
+        lines = []
+        if self.joined and self.rows_before:
+            attitudes = counted(self.rows_before, "attitude")
+            lines.append(
+                f"{attitudes} before the first magnetic field: heading is relative to the start"
+            )
+        if self.replaced:
+            samples = counted(self.replaced, "sample")
+            lines.append(
+                f"{samples} of the magnetometer replaced by a newer one for the same message"
+            )
+        return lines
 
     def _add(self, fields: Sequence[MagneticField]) -> None:
         if fields:
@@ -131,14 +141,16 @@ class FieldJoin:
     def _join(self, t_ns: IntArray, end_ns: int) -> FloatArray:
         """Assign the samples up to a time to rows, and forget them."""
         due = self._stamps <= end_ns
-        field, placed = on_nearest_rows(
-            t_ns, self._stamps[due], self._vectors[due], within_ns=MAGNETOMETER_WITHIN_NS
-        )
+        stamps = self._stamps[due]
+        within_ns = MAGNETOMETER_WITHIN_NS
+        field, placed = on_nearest_rows(t_ns, stamps, self._vectors[due], within_ns=within_ns)
         if not self.joined:
             known = np.isfinite(field).any(axis=1)
             self.rows_before += int(known.argmax()) if known.any() else len(t_ns)
+        is_near = np.abs(t_ns[nearest_rows(t_ns, stamps)] - stamps) <= within_ns
         self.joined += int(placed.sum())
-        self.left_out += len(placed) - int(placed.sum())
+        self.replaced += int((is_near & ~placed).sum())
+        self.left_out += int((~is_near & ~placed).sum())
         self._forget(due)
         return field
 

@@ -123,8 +123,8 @@ class Sender:
         identity = int.from_bytes(os.urandom(8), "little")
         self._receiver.own.add(identity)
         self._origin = (identity, messages[0].seq, time.monotonic_ns())
-        self._changed_s = time.monotonic()
         self._port = self._service.publisher()
+        self._changed_s = time.monotonic()  # nobody could meet the port before
         if self._size is not None:
             self._loan(self._size)
         self._next_seq = messages[0].seq
