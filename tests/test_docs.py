@@ -151,10 +151,11 @@ def needs_a_shell(words: list[str]) -> bool:
 
 
 def in_a_shell(script: str) -> str:
+    usual = {name: value for name, value in os.environ.items() if name != "STRAPDOWN_BACKEND"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
-        env={**os.environ, "PATH": path},
+        env={**usual, "PATH": path},
         capture_output=True,
         text=True,
         check=False,
