@@ -1,6 +1,7 @@
 """``strapdown mavlink hil``: a flight with its recording, and its errors."""
 
 import socket
+import time
 from threading import Thread
 
 import pytest
@@ -14,9 +15,19 @@ pytest.importorskip("mujoco")
 common = pytest.importorskip("pymavlink.dialects.v20.common")
 
 
-def answer(port, counts):
+def connection(port, flight):
+    """Return a connection to a simulator as soon as it listens."""
+    while True:
+        assert flight.is_alive()
+        try:
+            return socket.create_connection(("127.0.0.1", port))
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+
+
+def answer(port, flight, counts):
     """Answer every HIL_SENSOR with motors at half of their velocity."""
-    with socket.create_connection(("127.0.0.1", port)) as link:
+    with connection(port, flight) as link:
         mav = common.MAVLink(None)
         while data := link.recv(1 << 16):
             for message in mav.parse_buffer(data) or ():
@@ -32,7 +43,6 @@ def test_a_flight_is_reported_and_recorded(tmp_path, capsys):
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     counts = []
-    thread = Thread(target=answer, args=(port, counts))
     results = []
 
     def fly():
@@ -40,11 +50,9 @@ def test_a_flight_is_reported_and_recorded(tmp_path, capsys):
 
     flight = Thread(target=fly)
     flight.start()
-    while "waiting for an autopilot" not in capsys.readouterr().err:
-        assert flight.is_alive()
-    thread.start()
+    answer(port, flight, counts)
     flight.join(30.0)
-    thread.join(30.0)
+    assert "waiting for an autopilot" in capsys.readouterr().err
     (result,) = results
     data = result.data
     assert data["time_s"] == pytest.approx(0.4)
