@@ -9,7 +9,8 @@ four seconds are at rest: they are the neutral pose, and the mean of the gyro is
 any firmware does for a part whose sheet allows 20 deg/s.
 
 "start" keeps the heading between the sensors that the joint shows at the beginning, "joint" uses
-it throughout. Both on the orientation of our smoother and, for comparison, of the package vqf.
+it throughout. Both on the orientation of our smoother, of which `estimate_joint` chooses one, and,
+for comparison, of the package vqf.
 """
 
 from __future__ import annotations
@@ -230,42 +231,59 @@ def rms_deg(angles: FloatArray, truth: FloatArray) -> float:
     return float(np.sqrt(np.mean((signs * angles - truth) ** 2, axis=0)).max() / RAD_PER_DEG)
 
 
-def errors(
-    chain: Linkage,
-    pair: tuple[ImuSeries, ImuSeries],
-    relative: FloatArray,
-    kind: JointKind,
-    orientations: tuple[Trajectory, Trajectory],
-) -> tuple[float, float, float]:
-    """Return errors of the angles with the heading of the start and of the joint, and of axes."""
-    result = estimate_joint(*pair, kind, neutral_s=NEUTRAL_S, orientations=orientations)
-    rows = np.searchsorted(pair[0].t_ns, result.t_ns)
-    truth = true_angles(chain, result, relative[rows])
-    drift = result.heading - result.heading[0]
-    zero = np.zeros(len(drift))
-    back = np.stack([zero, zero, -np.sin(0.5 * drift), np.cos(0.5 * drift)], axis=1)
-    first = orientations[0].q_world_from_body[rows]
-    second = quaternion.multiply(first, result.q_first_from_second)
-    kept = quaternion.multiply(quaternion.conjugate(first), quaternion.multiply(back, second))
-    neutral = result.t_ns / 1e9 < NEUTRAL_S
-    up = quaternion.rotate(quaternion.conjugate(first[neutral]), Z).mean(axis=0)
-    start = measure(
-        Pose(quaternion.make_continuous(kept), neutral, up),
-        kind,
-        (result.axis_first, result.axis_second),
-        joint=None,
-        side=Side.RIGHT,
-        reverse=False,
-    )
-    axes = [
-        np.arccos(min(1.0, abs(float(true @ found)))) / RAD_PER_DEG
-        for true, found in (
-            (chain.axis_first, result.axis_first),
-            (chain.axis_second, result.axis_second),
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Two recordings of a linkage, with the truth."""
+
+    chain: Linkage
+    pair: tuple[ImuSeries, ImuSeries]
+    relative: FloatArray
+    kind: JointKind
+
+    def errors(self, orientations: tuple[Trajectory, Trajectory] | None) -> tuple[float, float]:
+        """Return errors of the angles and of the axes, by default with our orientations [deg]."""
+        result, truth = self._estimated(orientations)
+        axes = [
+            np.arccos(min(1.0, abs(float(true @ found)))) / RAD_PER_DEG
+            for true, found in (
+                (self.chain.axis_first, result.axis_first),
+                (self.chain.axis_second, result.axis_second),
+            )
+        ]
+        worst = float("nan") if self.kind is JointKind.BALL else max(axes)
+        return rms_deg(result.angles, truth), worst
+
+    def error_of_start(self, orientations: tuple[Trajectory, Trajectory]) -> float:
+        """Return the error of the angles where the heading of the start is kept [deg]."""
+        result, truth = self._estimated(orientations)
+        rows = np.searchsorted(self.pair[0].t_ns, result.t_ns)
+        drift = result.heading - result.heading[0]
+        zero = np.zeros(len(drift))
+        back = np.stack([zero, zero, -np.sin(0.5 * drift), np.cos(0.5 * drift)], axis=1)
+        first = orientations[0].q_world_from_body[rows]
+        second = quaternion.multiply(first, result.q_first_from_second)
+        kept = quaternion.multiply(quaternion.conjugate(first), quaternion.multiply(back, second))
+        neutral = result.t_ns / 1e9 < NEUTRAL_S
+        up = quaternion.rotate(quaternion.conjugate(first[neutral]), Z).mean(axis=0)
+        start = measure(
+            Pose(quaternion.make_continuous(kept), neutral, up),
+            self.kind,
+            (result.axis_first, result.axis_second),
+            joint=None,
+            side=Side.RIGHT,
+            reverse=False,
         )
-    ]
-    worst = float("nan") if kind is JointKind.BALL else max(axes)
-    return rms_deg(start.values, truth), rms_deg(result.angles, truth), worst
+        return rms_deg(start.values, truth)
+
+    def _estimated(
+        self, orientations: tuple[Trajectory, Trajectory] | None
+    ) -> tuple[JointResult, FloatArray]:
+        """Return the joint and its true angles."""
+        result = estimate_joint(
+            *self.pair, self.kind, neutral_s=NEUTRAL_S, orientations=orientations
+        )
+        rows = np.searchsorted(self.pair[0].t_ns, result.t_ns)
+        return result, true_angles(self.chain, result, self.relative[rows])
 
 
 def main() -> None:
@@ -280,10 +298,12 @@ def main() -> None:
         for seed in range(seeds):
             chain = linkage(kind, motion, seed)
             one, two, relative = recordings(chain, sheet, duration_s, seed)
-            row = []
-            for orient in (by_smoother, by_vqf):
-                row += errors(chain, (one, two), relative, kind, (orient(one), orient(two)))
-            rows.append(row)
+            case = Case(chain, (one, two), relative, kind)
+            ours, theirs = ((by(one), by(two)) for by in (by_smoother, by_vqf))
+            rows.append([
+                case.error_of_start(ours), *case.errors(None),
+                case.error_of_start(theirs), *case.errors(theirs),
+            ])  # fmt: skip
         numbers = np.sqrt(np.mean(np.square(rows), axis=0))
         print(
             f"{f'{kind}, {motion}, {sheet}':32}" + "".join(f"{x:8.2f}" for x in numbers), flush=True

@@ -38,6 +38,10 @@ ALIGNMENT: Final = 0.01
 DELAYS: Final = 4
 """Times that the second recording is shifted by the delay of its clock."""
 SMALL_DELAY_S: Final = 1e-4
+ZERO_G_OFFSET: Final = 0.4
+"""Standard deviation of the bias of accelerometers that are not calibrated [m/s^2]."""
+FAR_BETTER: Final = 0.25
+"""Ratio of the costs below which the joint shows such biases: residuals of a half."""
 
 
 def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
@@ -55,7 +59,8 @@ def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
     """Return relative orientation, axes and angles of two segments with a common joint.
 
     Each sensor is fixed to one segment, in any orientation. Its inclination is estimated by
-    smoothing, without magnetometer. The heading between the sensors, the axes and the centre of
+    smoothing, without magnetometer; for a large bias of its accelerometer where that halves the
+    residuals of the joint. The heading between the sensors, the axes and the centre of
     the joint then follow from the joint itself: both segments move its centre, and a hinge
     shares its axis.
 
@@ -116,17 +121,16 @@ def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
     if joint is not None and joint not in JOINTS:
         raise UnknownNameError("joint", joint, JOINTS)
     pair = first.in_frames(world=WorldFrame.ENU), second.in_frames(world=WorldFrame.ENU)
-    reports: tuple[FilterReport, ...] = ()
     if orientations is None:
-        smoother = ErrorStateSmoother(SmootherParams(sample_kind=sample_kind))
-        one, two = (smoother.run(each, use_magnetic_field=False) for each in pair)
-        reports, orientations = (one.report, two.report), (one.trajectory(), two.trajectory())
-    one_pose, two_pose = (
-        each.in_frames(world=WorldFrame.ENU, body=series.body)
-        for each, series in zip(orientations, pair, strict=True)
-    )
-    solved = _solved(pair, (one_pose, two_pose), kind, sample_kind)
-    motion = _motion(solved, (one_pose, two_pose), neutral_s)
+        orientations, reports, solved = _smoothed(pair, kind, sample_kind)
+    else:
+        one, two = (
+            each.in_frames(world=WorldFrame.ENU, body=series.body)
+            for each, series in zip(orientations, pair, strict=True)
+        )
+        orientations, reports = (one, two), ()
+        solved = _solved(pair, orientations, kind, sample_kind)
+    motion = _motion(solved, orientations, neutral_s)
     state = solved.solution.state
     angles = measure(
         motion.pose,
@@ -164,6 +168,34 @@ class _Solved(NamedTuple):
     model: Model
     heading: Heading
     solution: Solution
+
+
+class _Smoothed(NamedTuple):
+    """Orientations by smoothing, and what the joint makes of them."""
+
+    orientations: tuple[Trajectory, Trajectory]
+    reports: tuple[FilterReport, ...]
+    solved: _Solved
+
+
+def _smoothed(
+    series: tuple[ImuSeries, ImuSeries], kind: JointKind, sample_kind: SampleKind
+) -> _Smoothed:
+    """Return the orientations for usual biases of the accelerometers, or for large ones.
+
+    A large bias inclines a sensor for minutes, so that the accelerations of the joint's centre
+    disagree. Errors of scale do so too and would pass for a bias, therefore it must explain most.
+    """
+    found = []
+    for params in (SmootherParams(), SmootherParams(accel_prior=ZERO_G_OFFSET)):
+        smoother = ErrorStateSmoother(replace(params, sample_kind=sample_kind))
+        one, two = (smoother.run(each, use_magnetic_field=False) for each in series)
+        orientations = one.trajectory(), two.trajectory()
+        solved = _solved(series, orientations, kind, sample_kind)
+        found.append(_Smoothed(orientations, (one.report, two.report), solved))
+    usual, large = found
+    is_better = large.solved.solution.cost < FAR_BETTER * usual.solved.solution.cost
+    return large if is_better else usual
 
 
 def _solved(
