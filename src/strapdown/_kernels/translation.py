@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from contextlib import contextmanager
 from functools import cache
@@ -15,7 +16,7 @@ import numba
 from numba import types
 from numba.core.compiler_lock import global_compiler_lock
 
-from strapdown._kernels.code_generation import KernelDispatcher
+from strapdown._kernels.code_generation import KernelDispatcher, object_code
 from strapdown._kernels.kernel import kernels_used
 from strapdown._kernels.object_code import ENTRY, ObjectCode
 
@@ -41,7 +42,7 @@ def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
         It needs a function that only the compiler has.
     """
     dispatcher, signature = _jit(kernel), tuple(map(numba.typeof, arguments))
-    with catch_warnings(), _interruptible(), global_compiler_lock:
+    with catch_warnings(), _interruptible(), _uncollected(), global_compiler_lock:
         simplefilter("ignore")  # a record may be passed as its base: experimental, and tested
         dispatcher.compile(signature)
         compiled = dispatcher.overloads[signature]
@@ -55,8 +56,19 @@ def translated(kernel: FunctionType, arguments: Sequence[object]) -> ObjectCode:
         )
     slots = [str(each.type) for each in module.get_function(target).arguments]
     module.link_in(llvm.parse_assembly(_entry(target, slots)))
-    code = compiled.library.codegen._tm.emit_object(module)  # noqa: SLF001 (as above)
-    return ObjectCode(code, slots, _description(compiled.signature.return_type))
+    return ObjectCode(object_code(module), slots, _description(compiled.signature.return_type))
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the collection of reference cycles: the compiler makes many objects and keeps them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager
@@ -115,7 +127,7 @@ def _jit(kernel: FunctionType) -> Any:
         "nogil": True,
         "fastmath": False,
     }
-    return KernelDispatcher(twin, targetoptions=options)
+    return KernelDispatcher(twin, options)
 
 
 def _entry(target: str, slots: list[str]) -> str:
