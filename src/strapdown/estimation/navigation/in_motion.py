@@ -93,14 +93,15 @@ def align_in_motion(
             f"expected aiding with velocities or positions within the data, got {len(usable)}"
             f" of other kinds from {first_ns} to {last_ns} ns; compare the clocks"
         )
+    usable.sort(key=lambda each: each.t_ns)
+    hypotheses = _Hypotheses(params, place, data, usable)
     window_ns = round(FIRST_WINDOW_S * NS_PER_S)
     while True:
-        part = data[data.t_ns <= first_ns + window_ns]
-        known = [each for each in usable if each.t_ns <= part.t_ns[-1]]
-        start, sigma = _aligned(part, known, params, place)
+        hypotheses.run_until(first_ns + window_ns)
+        start, sigma = hypotheses.best()
         if sigma <= heading_sigma:
             return start
-        if part.t_ns[-1] == last_ns:
+        if first_ns + window_ns >= last_ns:
             found = (
                 "several headings fit" if math.isinf(sigma) else f"{math.degrees(sigma):.0f} deg"
             )
@@ -112,42 +113,52 @@ def align_in_motion(
         window_ns *= 2
 
 
-def _aligned(
-    data: ImuSeries, aiding: list[Aiding], params: NavigatorParams, place: Place | None
-) -> tuple[NavigationPrior, float]:
-    """Return the start and the sigma of its heading; infinite where several headings fit."""
-    guesses = [
-        _prior(params, _level(data, heading), aiding)
-        for heading in 2.0 * math.pi * np.arange(HEADINGS) / HEADINGS
-    ]
-    narrow = math.pi / HEADINGS
-    runs = [
-        _run(data, aiding, params, place, _with_heading_sigma(guess, narrow)) for guess in guesses
-    ]
-    misfits = np.array([sum(each.nis for each in run.aiding) for run in runs])
-    best = int(misfits.argmin())
-    ends = [run.q_world_from_body[-1] for run in runs]
-    away = np.array([quaternion.angle_between(end, ends[best]) for end in ends])
-    if (misfits[away > SAME] < misfits[best] + DECISIVE).any():
-        return guesses[best], math.inf
-    start = _with_heading_sigma(guesses[best], narrow)
-    for _ in range(ROUNDS):
-        smoothed = _run(data, aiding, params, place, start, smooth=True)
-        start = _prior(params, smoothed.q_world_from_body[0], aiding, smoothed)
-    return start, float(np.sqrt(smoothed.covariance[0, 8, 8]))
+class _Hypotheses:
+    """Navigators that differ in the heading at the start."""
 
+    def __init__(
+        self, params: NavigatorParams, place: Place | None, data: ImuSeries, aiding: list[Aiding]
+    ) -> None:
+        self._params, self._place = params, place
+        self._data, self._aiding = data, aiding
+        narrow = math.pi / HEADINGS
+        self._starts = [
+            _with_heading_sigma(_prior(params, _level(data, heading), aiding), narrow)
+            for heading in 2.0 * math.pi * np.arange(HEADINGS) / HEADINGS
+        ]
+        self._navigators = [self._from(start) for start in self._starts]
+        self._misfits = np.zeros(HEADINGS)
+        self._until_ns = int(data.t_ns[0]) - 1
 
-def _run(
-    data: ImuSeries,
-    aiding: list[Aiding],
-    params: NavigatorParams,
-    place: Place | None,
-    start: NavigationPrior,
-    *,
-    smooth: bool = False,
-) -> NavigationResult:
-    navigator = StrapdownNavigator(params, start=start, place=place)
-    return navigator.run(data, aiding=aiding, smooth=smooth)
+    def _from(self, start: NavigationPrior) -> StrapdownNavigator:
+        return StrapdownNavigator(self._params, start=start, place=self._place)
+
+    def run_until(self, t_ns: int) -> None:
+        """Continue all with the data up to a time."""
+        stamps = self._data.t_ns
+        part = self._data[(stamps > self._until_ns) & (stamps <= t_ns)]
+        if not len(part):
+            return
+        until_ns = int(part.t_ns[-1])
+        aiding = [each for each in self._aiding if self._until_ns < each.t_ns <= until_ns]
+        runs = [navigator.run(part, aiding=aiding) for navigator in self._navigators]
+        self._misfits += [sum(each.nis for each in run.aiding) for run in runs]
+        self._ends = [run.q_world_from_body[-1] for run in runs]
+        self._until_ns = until_ns
+
+    def best(self) -> tuple[NavigationPrior, float]:
+        """Return the start and the sigma of its heading; infinite where several headings fit."""
+        best = int(self._misfits.argmin())
+        start = self._starts[best]
+        away = np.array([quaternion.angle_between(end, self._ends[best]) for end in self._ends])
+        if (self._misfits[away > SAME] < self._misfits[best] + DECISIVE).any():
+            return start, math.inf
+        data = self._data[self._data.t_ns <= self._until_ns]
+        aiding = [each for each in self._aiding if each.t_ns <= self._until_ns]
+        for _ in range(ROUNDS):
+            smoothed = self._from(start).run(data, aiding=aiding, smooth=True)
+            start = _prior(self._params, smoothed.q_world_from_body[0], aiding, smoothed)
+        return start, float(np.sqrt(smoothed.covariance[0, 8, 8]))
 
 
 def _level(data: ImuSeries, heading: float) -> FloatArray:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from strapdown.estimation.navigation.aiding import Aiding, Kind
     from strapdown.estimation.navigation.params import NavigatorParams
+    from strapdown.estimation.navigation.prior import NavigationPrior
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries
 
@@ -30,7 +31,9 @@ __all__ = ["Latency", "estimate_latency"]
 _WINDOW_S: Final = 300.0
 """Longest part of a recording that is used [s]."""
 _STEP_S: Final = 0.05
-"""Distance between the latencies that are compared [s]."""
+"""Distance between the latencies that are compared [s], and ..."""
+_STEP_NS: Final = round(_STEP_S * NS_PER_S)
+"""... the same in ns."""
 _FARTHEST_S: Final = 0.25
 """Longest correction of a round [s]: far from the minimum there is no parabola."""
 _GRID_S: Final = (-0.8, -0.6, -0.4, -0.2, 0.2, 0.4, 0.6, 0.8)
@@ -71,7 +74,7 @@ class Latency:
 _UNKNOWN: Final = Latency(math.nan, math.inf)
 
 
-class _Round(NamedTuple):
+class _Minimum(NamedTuple):
     """Minimum of the parabola through three misfits, and the misfit of the one in the middle."""
 
     step: float
@@ -117,53 +120,73 @@ def estimate_latency(
     fixes = [each.t_ns for each in told if each.kind == "position"]
     if len(fixes) < _FEWEST or fixes[-1] - fixes[0] < _SHORTEST_NS:
         return _UNKNOWN
-
-    def around(late: float) -> _Round:
-        return _minimum(imu, _shifted(told, of, late), params, place, of)
-
-    late, found = 0.0, around(0.0)
+    search = _Search(imu, told, params, place, of)
+    late, start = 0.0, search.start(0.0)
+    found = search.minimum(0.0, start)
     if not found.is_within(_LEAST_S, _SIGNIFICANT):
-        tried = {0.0: found} | {each: around(each) for each in _GRID_S}
-        late = min(tried, key=lambda each: tried[each].misfit)
-        found = tried[late]
+        starts = {each: search.start(each) for each in _GRID_S}
+        tried = {each: search.misfit(each, begun) for each, begun in starts.items()}
+        closest = min(tried, key=tried.__getitem__)
+        if tried[closest] < found.misfit:
+            late, start = closest, starts[closest]
+            found = search.minimum(late, start)
     least = found.misfit
     for _ in range(_ROUNDS):
         late += found.step
         if found.is_within(_CLOSE_S, 1.0):
             return Latency(late, found.sigma) if found.misfit <= least else _UNKNOWN
-        found = around(late)
+        found = search.minimum(late, start)
     return _UNKNOWN
 
 
-def _minimum(
-    imu: ImuSeries, aiding: list[Aiding], params: NavigatorParams, place: Place, of: Kind
-) -> _Round:
-    """Return the latency with the smallest misfit by three runs from one start."""
-    margin_ns = round(_STEP_S * NS_PER_S)
-    first_ns, last_ns = aiding[0].t_ns - margin_ns, aiding[-1].t_ns + margin_ns
-    part = imu[(imu.t_ns >= first_ns) & (imu.t_ns <= last_ns)]
-    first_ns, last_ns = int(part.t_ns[0]) + margin_ns, int(part.t_ns.max()) - margin_ns
-    told = [each for each in aiding if first_ns <= each.t_ns <= last_ns]
-    start, _ = start_at_fix(params, part, told, place)
-    navigator = StrapdownNavigator(replace(params, gate=1.0), start=start, place=place)
-    misfits = []
-    for late in (-_STEP_S, 0.0, _STEP_S):
-        navigator.reset()
-        found = navigator.run(part, aiding=_shifted(told, of, late)).aiding
+class _Search:
+    """Runs of the navigator over one part of a recording, with several latencies."""
+
+    def __init__(
+        self, imu: ImuSeries, aiding: list[Aiding], params: NavigatorParams, place: Place, of: Kind
+    ) -> None:
+        self._aiding, self._params, self._place, self._of = aiding, params, place, of
+        first_ns, last_ns = aiding[0].t_ns - _STEP_NS, aiding[-1].t_ns + _STEP_NS
+        self._imu = imu[(imu.t_ns >= first_ns) & (imu.t_ns <= last_ns)]
+
+    def start(self, late: float) -> NavigationPrior:
+        """Return the start of navigation with this latency."""
+        return start_at_fix(self._params, self._imu, self._corrected(late), self._place)[0]
+
+    def misfit(self, late: float, start: NavigationPrior) -> float:
+        """Return the misfit with this latency: the mean of the squared innovations."""
+        nis, dof = self._run(self._corrected(late), start)
+        return nis / dof
+
+    def minimum(self, late: float, start: NavigationPrior) -> _Minimum:
+        """Return the minimum of the parabola through the misfits of three latencies near this."""
+        told = self._corrected(late)
+        runs = [self._run(_shifted(told, self._of, ns), start) for ns in (-_STEP_NS, 0, _STEP_NS)]
+        (before, _), (here, dof), (after, _) = runs
+        scale = here / dof
+        bend, slope = before - 2.0 * here + after, 0.5 * (before - after)
+        if not bend > 0.0:
+            return _Minimum(math.copysign(_FARTHEST_S, slope), math.inf, scale)
+        step = max(-_FARTHEST_S, min(_STEP_S * slope / bend, _FARTHEST_S))
+        return _Minimum(step, _STEP_S * math.sqrt(2.0 / bend * max(scale, 1.0)), scale)
+
+    def _corrected(self, late: float) -> list[Aiding]:
+        """Return aiding corrected by a latency, as far as it stays within the part when shifted."""
+        first_ns, last_ns = int(self._imu.t_ns[0]), int(self._imu.t_ns.max())
+        corrected = _shifted(self._aiding, self._of, round(late * NS_PER_S))
+        return [a for a in corrected if first_ns + _STEP_NS <= a.t_ns <= last_ns - _STEP_NS]
+
+    def _run(self, aiding: list[Aiding], start: NavigationPrior) -> tuple[float, int]:
+        """Return the sum of the squared innovations after the first fifth, and their number."""
+        params = replace(self._params, gate=1.0)
+        navigator = StrapdownNavigator(params, start=start, place=self._place)
+        found = navigator.run(self._imu, aiding=aiding).aiding
         settled = found[len(found) // 5 :]
-        misfits.append(sum(each.nis for each in settled))
-    before, here, after = misfits
-    scale = here / sum(each.dof for each in settled)
-    bend, slope = before - 2.0 * here + after, 0.5 * (before - after)
-    if not bend > 0.0:
-        return _Round(math.copysign(_FARTHEST_S, slope), math.inf, scale)
-    step = max(-_FARTHEST_S, min(_STEP_S * slope / bend, _FARTHEST_S))
-    return _Round(step, _STEP_S * math.sqrt(2.0 / bend * max(scale, 1.0)), scale)
+        return sum(each.nis for each in settled), sum(each.dof for each in settled)
 
 
-def _shifted(aiding: list[Aiding], of: Kind, late: float) -> list[Aiding]:
-    """Return aiding whose stamps of a kind are corrected by a latency [s]."""
-    late_ns = round(late * NS_PER_S)
+def _shifted(aiding: list[Aiding], of: Kind, late_ns: int) -> list[Aiding]:
+    """Return aiding whose stamps of a kind are corrected by a latency."""
     moved = (replace(a, t_ns=a.t_ns - late_ns) if a.kind == of else a for a in aiding)
     return sorted(moved, key=lambda each: each.t_ns)
 
