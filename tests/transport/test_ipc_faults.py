@@ -344,6 +344,23 @@ with Topic(Imu, name="imu", backend="ipc") as topic:
     say(topic.send(imu(1)))
 """
 
+TAKEN_IN_TURN = """
+import fcntl
+import threading
+root.mkdir(mode=0o700)
+lock = os.open(root, os.O_RDONLY)
+fcntl.flock(lock, fcntl.LOCK_EX)
+def take_turns():
+    for _ in range(10):
+        time.sleep(0.1)
+        os.utime(lock)  # as each process does that takes it
+    os.close(lock)
+threading.Thread(target=take_turns).start()
+start = time.monotonic()
+with _node.alone(patience_s=0.5):
+    say(time.monotonic() - start)
+"""
+
 DEAD_OF_ANOTHER_TYPE = """
 child = os.fork()
 if child == 0:
@@ -491,6 +508,10 @@ def test_a_closed_topic_has_left_before_others_may_open_it(peer, root):
 def test_files_of_a_topic_in_use_never_look_old(peer, root):
     """Else a cleaner of /tmp would part a process from those that start ten days later."""
     assert peer(ROOTED + OLD, root).hear() == [True]
+
+
+def test_a_process_waits_as_long_as_others_take_turns(peer, root):
+    assert peer(ROOTED + TAKEN_IN_TURN, root).hear()[0] > 0.9
 
 
 @pytest.mark.slow

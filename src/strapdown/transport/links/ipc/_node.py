@@ -129,18 +129,23 @@ def _directory() -> Iterator[int]:
 
 
 def _lock(directory: int, patience_s: float) -> None:
-    end_s = time.monotonic() + patience_s
+    """Wait for the lock, so long at most for each process that holds it meanwhile."""
+    taken_ns, end_s = -1, 0.0
     while True:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            if time.monotonic() > end_s:
+            now = time.monotonic()
+            if taken_ns != (taken_ns := os.fstat(directory).st_mtime_ns):
+                end_s = now + patience_s  # another process has taken it
+            elif now > end_s:
                 raise BusyError(
                     f"{ROOT}: expected other processes to open and close topics within "
                     f"{patience_s:g} s, one of them still does; end it if it is stopped"
                 ) from None
             time.sleep(0.001)
         else:
+            os.utime(directory)
             return
 
 
