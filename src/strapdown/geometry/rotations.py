@@ -13,7 +13,7 @@ from strapdown.geometry import quaternion
 if TYPE_CHECKING:
     from strapdown._typing import ArrayLike, FloatArray
 
-__all__ = ["inverse_right_jacobian", "shortest"]
+__all__ = ["inverse_right_jacobian", "shortest", "skew"]
 
 _OPPOSITE: Final = 1e-12  # length of the sum of unit vectors below which they are opposite
 _SMALL_ANGLE: Final = 0.05  # below which the series is more accurate than the closed form [rad]
@@ -50,6 +50,15 @@ def shortest(v: ArrayLike, w: ArrayLike) -> FloatArray:
     return quaternion.normalize(np.concatenate([vector, scalar], axis=-1))
 
 
+def skew(v: FloatArray) -> FloatArray:
+    """Return the matrices (..., 3, 3) of the cross products with vectors (..., 3) on the left."""
+    x, y, z = np.moveaxis(np.asarray(v), -1, 0)
+    S = np.zeros((*np.shape(v), 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -z, y, -x
+    S[..., 1, 0], S[..., 2, 0], S[..., 2, 1] = z, -y, x
+    return S
+
+
 def inverse_right_jacobian(half_rotation_vector: ArrayLike) -> FloatArray:
     """Return the Jacobian of the logarithm of a quaternion for small rotations of the body.
 
@@ -76,8 +85,8 @@ def inverse_right_jacobian(half_rotation_vector: ArrayLike) -> FloatArray:
     series = 1 / 3 + square * (1 / 45 + square * (2 / 945 + square / 4725))
     closed = (1.0 - angle / np.tan(angle)) / angle**2
     factor = np.where(square < _SMALL_ANGLE**2, series, closed)[..., None, None]
-    skew = np.cross(np.eye(3), u[..., None, :])
-    return np.asarray(0.5 * (np.eye(3) + skew + factor * (skew @ skew)))
+    cross = skew(u)
+    return np.asarray(0.5 * (np.eye(3) + cross + factor * (cross @ cross)))
 
 
 def _unit(v: ArrayLike, name: str) -> FloatArray:

@@ -19,6 +19,7 @@ import numpy as np
 
 from strapdown.calibration.magnetometer.surface import correlation_time
 from strapdown.geometry import quaternion
+from strapdown.geometry.rotations import skew
 
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
@@ -187,7 +188,7 @@ def _residuals(
     constant = [fit.horizontal * sine, fit.horizontal * cosine, np.full(len(p), fit.vertical)]
     e = (R @ y[:, :, None])[:, :, 0] - np.column_stack(constant)
     J = np.zeros((len(p), 3, FIELD + 2 + basis.shape[1]))
-    J[:, :, :3] = -R @ _skew(y)
+    J[:, :, :3] = -R @ skew(y)
     J[:, :, 3:6] = -R
     J[:, :, 6] = -(R_body @ np.cross(poses.rate, y @ fit.rotation.T)[:, :, None])[:, :, 0]
     J[:, 0, FIELD], J[:, 1, FIELD] = -sine, -cosine
@@ -244,12 +245,3 @@ def _scale(e: FloatArray) -> tuple[float, FloatArray]:
     """Return the robust standard deviation of residuals (N, 3), and their mean squares (N,)."""
     size2: FloatArray = (e * e).sum(axis=1) / 3.0
     return max(MEDIAN * float(np.sqrt(np.median(size2))), 1e-12), size2
-
-
-def _skew(v: FloatArray) -> FloatArray:
-    """Return matrices (N, 3, 3) with ``skew(v) w = v x w``."""
-    S = np.zeros((len(v), 3, 3))
-    x, y, z = v.T
-    S[:, 0, 1], S[:, 0, 2], S[:, 1, 2] = -z, y, -x
-    S[:, 1, 0], S[:, 2, 0], S[:, 2, 1] = z, -y, x
-    return S

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from strapdown.calibration.pair.rotation import skew
 from strapdown.calibration.pair.signals import ImuSignals, PoseSignals
 from strapdown.geometry import quaternion
+from strapdown.geometry.rotations import skew
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
 
-__all__ = ["Fit", "fit_rotation", "skew"]
+__all__ = ["Fit", "fit_rotation"]
 
 
 class Fit(NamedTuple):
@@ -64,11 +64,3 @@ def fit_rotation(a: FloatArray, b: FloatArray, *, centred: bool = True) -> Fit:
         float(size_a / size_b),
         float(s[1] / s[0]),
     )
-
-
-def skew(v: FloatArray) -> FloatArray:
-    """Return the matrices (..., 3, 3) of the cross products with vectors (..., 3)."""
-    x, y, z = np.moveaxis(v, -1, 0)
-    zero = np.zeros_like(x)
-    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
-    return np.moveaxis(np.array(rows), (0, 1), (-2, -1))

@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.calibration.poses.fit import Fit, fit_robustly, unobserved
-from strapdown.calibration.poses.turns import Turns, skew
 from strapdown.calibration.triad import TriadCalibration
+from strapdown.geometry.rotations import skew
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray
     from strapdown.calibration.poses.force import ForceFit
     from strapdown.calibration.poses.stills import Stills
+    from strapdown.calibration.poses.turns import Turns
     from strapdown.series import ImuSeries
 
 __all__ = ["BiasFit", "Directions", "RateFit", "directions", "fit_bias", "fit_rate", "rate_start"]

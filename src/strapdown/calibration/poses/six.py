@@ -28,9 +28,10 @@ from strapdown.calibration.poses.sections import (
     repeated_faces,
 )
 from strapdown.calibration.poses.stills import session
-from strapdown.calibration.poses.turns import Turns, skew
+from strapdown.calibration.poses.turns import Turns
 from strapdown.calibration.triad import TriadCalibration
 from strapdown.errors import ValueRangeError
+from strapdown.geometry.rotations import skew
 from strapdown.inertial import WindowRule, integrate
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 

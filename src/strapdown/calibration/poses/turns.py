@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from strapdown.geometry import quaternion
+from strapdown.geometry.rotations import skew
 from strapdown.inertial import WindowRule, integrate
 from strapdown.units import NS_PER_S
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from strapdown._typing import BoolArray, FloatArray, IntArray
     from strapdown.series import ImuSeries
 
-__all__ = ["Turns", "skew"]
+__all__ = ["Turns"]
 
 LONGEST_S: Final = 30.0
 """Longest turn that is used [s]."""
@@ -133,11 +134,6 @@ class Turns:
     def _steps(self, matrix: FloatArray) -> FloatArray:
         now = self.angle @ matrix.T
         return now + np.cross(_delayed(now), now) / 12.0
-
-
-def skew(v: FloatArray) -> FloatArray:
-    """Return the matrices (..., 3, 3) of the cross product with vectors (..., 3) on the left."""
-    return np.asarray(np.cross(np.eye(3), v[..., None, :]))
 
 
 def _delayed(steps: FloatArray) -> FloatArray:

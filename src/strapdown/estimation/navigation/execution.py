@@ -221,6 +221,7 @@ class SampleRows:
 
     def __init__(self, series: ImuSeries) -> None:
         self._columns = as_columns(series, use_magnetic_field=False)
+        self._block = (-1, np.zeros(0, Sample.dtype()))  # the last that was read
         self.t_ns = self._columns.t_ns
         self.out = np.zeros(len(series), NavigatorRow.dtype())
 
@@ -231,14 +232,23 @@ class SampleRows:
     def run(self, execution: NavigatorExecution, first: int, last: int) -> None:
         """Process the samples from ``first`` to before ``last``."""
         execution.prepare_for(execution.either(_SAMPLES), len(self.t_ns))
-        for begin in range(first, last, BLOCK):
-            end = min(begin + BLOCK, last)
-            execution.go_through(_SAMPLES, self._columns.block(begin, end), self.out[begin:end])
+        while first < last:
+            samples = self._from(first)[: last - first]
+            upto = first + len(samples)
+            execution.go_through(_SAMPLES, samples, self.out[first:upto])
+            first = upto
 
     def reach(self, execution: NavigatorExecution, t_ns: int, row: int) -> None:
         """Advance to a time before the sample ``row``."""
-        (following,) = Sample.unpack(self._columns.block(row, row + 1))
+        (following,) = Sample.unpack(self._from(row)[:1])
         execution.reach(t_ns, values_of(following))
+
+    def _from(self, row: int) -> RecordArray:
+        """Return the samples from a row to the end of its block."""
+        first = row - row % BLOCK
+        if self._block[0] != first:
+            self._block = first, self._columns.block(first, first + BLOCK)
+        return self._block[1][row - first :]
 
 
 class IncrementRows:

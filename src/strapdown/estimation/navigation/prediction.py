@@ -22,7 +22,7 @@ from strapdown.estimation.navigation.state import (
     VELOCITY,
 )
 from strapdown.geometry import quaternion
-from strapdown.geometry.rotations import inverse_right_jacobian
+from strapdown.geometry.rotations import inverse_right_jacobian, skew
 from strapdown.geometry.vectors import three
 from strapdown.geometry.wgs84 import SEMI_MAJOR_AXIS
 from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
@@ -59,7 +59,7 @@ def _position(aiding: Aiding, known: NavigatorMemory, _earth: Earth) -> Rows:
     predicted = np.array(known.position)
     if aiding.lever_arm.any():
         arm = quaternion.to_matrix(known.orientation) @ aiding.lever_arm
-        rows[:, _ORIENTATION] = -_skew(arm)
+        rows[:, _ORIENTATION] = -skew(arm)
         predicted += arm
     return rows, aiding.value[:3] - predicted
 
@@ -71,14 +71,14 @@ def _velocity(aiding: Aiding, known: NavigatorMemory, _earth: Earth) -> Rows:
     velocity, turning = np.array(known.velocity), np.zeros(3)
     if aiding.lever_arm.any():
         turning = np.cross(np.subtract(known.last_rate, known.gyro_bias), aiding.lever_arm)
-        rows[:, _GYRO_BIAS] = _skew(aiding.lever_arm)
+        rows[:, _GYRO_BIAS] = skew(aiding.lever_arm)
     if aiding.frame == "body":
         # R_true^T v_true = R^T (v + dv - phi x v)
-        rows[:, _VELOCITY], rows[:, _ORIENTATION] = R.T, R.T @ _skew(velocity)
+        rows[:, _VELOCITY], rows[:, _ORIENTATION] = R.T, R.T @ skew(velocity)
         axes = _BODY_AXES[aiding.kind]
         return rows[axes], aiding.value - (R.T @ velocity + turning)[axes]
     rows[:, _VELOCITY] = np.eye(3)
-    rows[:, _ORIENTATION] = -_skew(R @ turning)
+    rows[:, _ORIENTATION] = -skew(R @ turning)
     rows[:, _GYRO_BIAS] = R @ rows[:, _GYRO_BIAS]
     return rows, aiding.value - (velocity + R @ turning)
 
@@ -87,7 +87,7 @@ def _zero_rate(_aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
     R = quaternion.to_matrix(known.orientation)
     rows = np.zeros((3, SIZE))
     spin = np.array([0.0, earth.rate_north, earth.rate_up])
-    rows[:, _ORIENTATION], rows[:, _GYRO_BIAS] = R.T @ _skew(spin), np.eye(3)
+    rows[:, _ORIENTATION], rows[:, _GYRO_BIAS] = R.T @ skew(spin), np.eye(3)
     return rows, np.array(known.last_rate) - R.T @ spin - np.array(known.gyro_bias)
 
 
@@ -95,7 +95,7 @@ def _gravity(_aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
     R = quaternion.to_matrix(known.orientation)
     rows = np.zeros((3, SIZE))
     up = -np.array(gravity_at(earth, three(known.position)))
-    rows[:, _ORIENTATION], rows[:, _ACCEL_BIAS] = R.T @ _skew(up), np.eye(3)
+    rows[:, _ORIENTATION], rows[:, _ACCEL_BIAS] = R.T @ skew(up), np.eye(3)
     return rows, np.array(known.last_force) - np.array(known.accel_bias) - R.T @ up
 
 
@@ -138,8 +138,3 @@ _PREDICTIONS: Final[Mapping[str, Callable[[Aiding, NavigatorMemory, Earth], Rows
     "non_holonomic": _velocity,
     "pose": _pose,
 }
-
-
-def _skew(v: FloatArray) -> FloatArray:
-    """Return the matrix of v x."""
-    return np.asarray(np.cross(np.eye(3), v))

@@ -11,6 +11,7 @@ from strapdown.estimation.navigation.state import ALTITUDE_BIAS, NavigatorRow
 from strapdown.estimation.result import FilterReport, OrientationResult
 from strapdown.geometry import frames, quaternion
 from strapdown.geometry.frames import BodyFrame, WorldFrame
+from strapdown.geometry.rotations import skew
 from strapdown.messages.conversion.horus import odometry_from_trajectory, pose_from_trajectory
 from strapdown.messages.pose import Odometry
 from strapdown.series import Trajectory
@@ -241,8 +242,7 @@ class NavigationResult(BodyColumns):
         """
         R_body_from_world = quaternion.to_matrix(quaternion.conjugate(self.q_world_from_body))
         v = self.velocity_world
-        skew = np.cross(np.eye(3), v[:, None, :])  # [v]x, for the rotation of the estimate
-        jacobian = np.concatenate([R_body_from_world, R_body_from_world @ skew], axis=-1)
+        jacobian = np.concatenate([R_body_from_world, R_body_from_world @ skew(v)], axis=-1)
         found = np.zeros((len(v), 6, 6))
         found[:, :3, :3] = jacobian @ self.covariance[:, 3:, 3:] @ jacobian.transpose(0, 2, 1)
         found[:, [3, 4, 5], [3, 4, 5]] = self.gyro_bias_sigma**2 + self.rate_variance
