@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from strapdown.estimation.navigation.navigator import StrapdownNavigator
-from strapdown.estimation.navigation.start import start_at_fix
+from strapdown.estimation.navigation.start import HeadingFrom, start_at_fix
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -36,11 +36,13 @@ _STEP_NS: Final = round(_STEP_S * NS_PER_S)
 """... the same in ns."""
 _FARTHEST_S: Final = 0.25
 """Longest correction of a round [s]: far from the minimum there is no parabola."""
-_GRID_S: Final = (-0.8, -0.6, -0.4, -0.2, 0.2, 0.4, 0.6, 0.8)
+_GRID_S: Final = (-0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8)
 """Where the search may begin if the stamps as they are do not fit [s]."""
 _ROUNDS: Final = 5
 _CLOSE_S: Final = 0.005
 """Correction that ends the search [s], or a standard deviation."""
+_CREDIBLE: Final = 4.0
+"""Misfit above which more than the latency is wrong: innovations twice as large as stated."""
 _FEWEST: Final = 10
 _SHORTEST_NS: Final = 10 * NS_PER_S
 """Least number of fixes, and the least time from first to last."""
@@ -94,7 +96,7 @@ def estimate_latency(
     *,
     of: Kind = "position",
 ) -> Latency:
-    """Estimate by how much the stamps of one kind of aiding are late, up to about a second.
+    """Estimate by how much the stamps of one kind of aiding are late, up to about half a second.
 
     The navigator runs with several latencies over the part of up to five minutes in which the fixes
     move farthest. A wrong lever arm along a straight way looks like a latency.
@@ -114,7 +116,7 @@ def estimate_latency(
     -------
     Latency
         In addition to that by which the stamps were corrected; NaN also for less than ten seconds
-        or ten fixes.
+        or ten fixes, and where the innovations stay twice as large as stated.
     """
     told = _liveliest(aiding)
     fixes = [each.t_ns for each in told if each.kind == "position"]
@@ -122,15 +124,16 @@ def estimate_latency(
         return _UNKNOWN
     search = _Search(imu, told, params, place, of)
     late, start = 0.0, search.start(0.0)
-    found = search.minimum(0.0, start)
+    if start is None:
+        return _UNKNOWN
+    found = search.minimum(late, start)
     if not found.is_within(_LEAST_S, _SIGNIFICANT):
-        starts = {each: search.start(each) for each in _GRID_S}
-        tried = {each: search.misfit(each, begun) for each, begun in starts.items()}
-        closest = min(tried, key=tried.__getitem__)
-        if tried[closest] < found.misfit:
-            late, start = closest, starts[closest]
-            found = search.minimum(late, start)
-    least = found.misfit
+        late = search.closest(start if found.misfit < _CREDIBLE else None)
+        start = search.start(late)
+        if start is None:
+            return _UNKNOWN
+        found = search.minimum(late, start)
+    least = min(found.misfit, _CREDIBLE)
     for _ in range(_ROUNDS):
         late += found.step
         if found.is_within(_CLOSE_S, 1.0):
@@ -149,14 +152,22 @@ class _Search:
         first_ns, last_ns = aiding[0].t_ns - _STEP_NS, aiding[-1].t_ns + _STEP_NS
         self._imu = imu[(imu.t_ns >= first_ns) & (imu.t_ns <= last_ns)]
 
-    def start(self, late: float) -> NavigationPrior:
-        """Return the start of navigation with this latency."""
-        return start_at_fix(self._params, self._imu, self._corrected(late), self._place)[0]
+    def start(self, late: float) -> NavigationPrior | None:
+        """Return the start of navigation with this latency; None where its heading is unknown."""
+        told = self._corrected(late)
+        start, source = start_at_fix(self._params, self._imu, told, self._place)
+        return None if source is HeadingFrom.NOWHERE else start
 
     def misfit(self, late: float, start: NavigationPrior) -> float:
         """Return the misfit with this latency: the mean of the squared innovations."""
         nis, dof = self._run(self._corrected(late), start)
         return nis / dof
+
+    def closest(self, start: NavigationPrior | None) -> float:
+        """Return the latency of the grid with the least misfit; without a start, from its own."""
+        starts = {late: start or self.start(late) for late in _GRID_S}
+        misfits = {late: self.misfit(late, begun) for late, begun in starts.items() if begun}
+        return min(misfits, key=misfits.__getitem__, default=0.0)
 
     def minimum(self, late: float, start: NavigationPrior) -> _Minimum:
         """Return the minimum of the parabola through the misfits of three latencies near this."""
