@@ -12,7 +12,7 @@ from strapdown.estimation import ErrorStateFilter, ErrorStateParams, ErrorStateS
 from strapdown.estimation.error_state.bias_prior import double_bias_prior
 from strapdown.estimation.error_state.filter import correct
 from strapdown.estimation.error_state.model import BIAS_ERROR
-from strapdown.estimation.error_state.rest import bias_at_rest
+from strapdown.estimation.error_state.rest import bias_at_rest, running_mean
 from strapdown.evaluation import orientation_error
 from strapdown.series import ImuSeries
 
@@ -205,3 +205,14 @@ def test_a_doubled_prior_is_the_same_in_machine_code_plain_python_and_chunks():
     slow.run(series)
     assert slow._memory.bias_scale > 2.0 * ErrorStateParams().gyro_bias_sigma
     assert fast.state == slow.state
+
+
+def test_running_means_are_of_the_rows_within_half_a_second():
+    rng = np.random.default_rng(3)
+    t_ns = np.cumsum(rng.integers(0, 40_000_000, 300))
+    v = rng.normal(size=(300, 3))
+    near = np.abs(t_ns - t_ns[:, None]) <= 500_000_000
+    expected = np.array([v[rows].mean(axis=0) for rows in near])
+    mean, away = running_mean(t_ns, v)
+    np.testing.assert_allclose(mean, expected, atol=1e-13)
+    np.testing.assert_allclose(away, np.linalg.norm(v - expected, axis=1), atol=1e-13)

@@ -90,13 +90,11 @@ def read(
     counts = FilterCounts().packed()
     settings = params.settings().packed()
     _judge.compile()(FilterMemory().packed(), counts, settings, samples, steps)
+    field = np.ascontiguousarray(samples["magnetic_field"])
     rows = np.flatnonzero(steps["event"] != DROPPED)
-    if len(rows) < len(samples):
-        samples, steps, nominal = samples[rows], steps[rows], nominal[rows]
-    rate, force, field = (
-        np.ascontiguousarray(samples[name])
-        for name in ("angular_velocity", "specific_force", "magnetic_field")
-    )
+    if len(rows) < len(series):
+        series, steps, field, nominal = series[rows], steps[rows], field[rows], nominal[rows]
+    rate, force = series.angular_velocity, series.specific_force
     t = np.cumsum(steps["dt"])
     at_stamps, silence = _bridged(t, force)
     steps["force"] = at_stamps
@@ -107,13 +105,14 @@ def read(
     _bridge_holes(steps, t, rate, at_stamps)
     _mark_clipped(steps, rate)
     strength = _keep_usable(field)
+    field /= strength
     nominal = nominal.replace(rest=steady_rests(nominal.rest, t, rate, at_stamps))
     return Recording(
         rows=rows,
-        t_ns=samples["t_ns"],
+        t_ns=series.t_ns,
         t=t,
         steps=steps,
-        field=field / strength,
+        field=field,
         strength=strength,
         starts=np.flatnonzero(steps["event"] == START),
         nominal=nominal,
@@ -125,6 +124,13 @@ def all_three(flags: BoolArray) -> BoolArray:
     """Return the rows in which all flags are set; faster than ``all(axis=1)``."""
     x, y, z = flags.T
     found: BoolArray = x & y & z
+    return found
+
+
+def squares(vectors: FloatArray) -> FloatArray:
+    """Return the square of the length of each row; faster than ``sum(axis=1)``."""
+    x, y, z = vectors.T
+    found: FloatArray = x * x + y * y + z * z
     return found
 
 
@@ -163,7 +169,7 @@ def steady_rests(rest: BoolArray, t: FloatArray, rate: FloatArray, force: FloatA
             np.nancumsum(v[first:last], axis=0, out=total[1:])
             old = (total[1:] - total.take(before, 0)) / (here + 1 - before)[:, None]
             new = (total.take(after, 0) - total[:-1]) / (after - here)[:, None]
-            steady[first:last] &= ((new - old) ** 2).sum(axis=1) < bound * bound
+            steady[first:last] &= squares(new - old) < bound * bound
         left = first + np.flatnonzero(steady[first:last])
         if (t[last - 1] - t[first]) * len(left) < STEADY_S * (last - first):
             turn = np.linalg.norm(np.nansum(rate[left], axis=0))
@@ -206,8 +212,7 @@ def _mark_shocks(steps: RecordArray, force: FloatArray, speed_noise: float) -> N
     The second difference of white noise has six times its variance.
     """
     dt = np.maximum(steps["dt"][1:-1], 1e-9)
-    x, y, z = np.diff(force, 2, axis=0).T ** 2
-    bends = (x + y + z) / 3.0
+    bends = squares(np.diff(force, 2, axis=0)) / 3.0
     excess = np.maximum(bends - SHOCK * 6.0 * speed_noise**2 / dt, 0.0)
     hit = np.flatnonzero(excess)
     rough = ROUGH * np.sqrt(excess[hit]) * dt[hit]
@@ -254,25 +259,23 @@ def _turn_along(steps: RecordArray, rates: FloatArray) -> None:
 def _mark_clipped(steps: RecordArray, rate: FloatArray) -> None:
     """Write the uncertainty of rotation and velocity in clipped and implausible samples."""
     dt = steps["dt"]
-    size = np.abs(np.where(np.abs(rate) < MAX_RATE, rate, 0.0))
-    beyond = size > MOST_RATE
     bits = steps["clipping"]
-    some = np.flatnonzero((bits & 7 > 0) | ~all_three(~beyond))
-    part = CLIPPED_PART * (bits[some, None] >> np.arange(3) & 1) + beyond[some]
-    steps["clipped"][some] = np.minimum(part * size[some] * dt[some, None], ANYWHERE)
+    some = np.flatnonzero((bits & 7 > 0) | ~all_three(np.abs(rate) <= MOST_RATE))
+    size = np.abs(rate[some])
+    size[~(size < MAX_RATE)] = 0.0
+    part = CLIPPED_PART * (bits[some, None] >> np.arange(3) & 1) + (size > MOST_RATE)
+    steps["clipped"][some] = np.minimum(part * size * dt[some, None], ANYWHERE)
     hit = bits >> 3 > 0
     steps["lost_speed"][hit] += CLIPPED_PART * STANDARD_GRAVITY * dt[hit]
-    x, y, z = np.abs(steps["force"]).T
-    push = np.maximum(np.maximum(x, y), z)
-    hard = push > MOST_FORCE
-    steps["lost_speed"][hard] += push[hard] * dt[hard]
+    push = np.abs(steps["force"])
+    hard = np.flatnonzero(~all_three(push <= MOST_FORCE))
+    steps["lost_speed"][hard] += push[hard].max(axis=1) * dt[hard]
 
 
 def _keep_usable(field: FloatArray) -> float:
     """Replace implausible fields by NaN; return the median strength of the others."""
     field[~all_three(np.abs(field) < MAX_FIELD)] = np.nan
-    x, y, z = field.T
-    square = x * x + y * y + z * z
+    square = squares(field)
     good = square > MIN_FIELD**2
     field[~good] = np.nan
     return float(np.median(np.sqrt(square[good]))) if good.any() else 1.0

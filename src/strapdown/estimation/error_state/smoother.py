@@ -292,16 +292,14 @@ def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_si
 
 def _fill(recording: Recording, part: RecordArray, solution: Solution, out: RecordArray) -> bool:
     """Write the solution to the rows; return whether it is finite."""
-    span = slice(part["at"][0], part["at"][-1] + 1)
-    rows = out[span]
-    first = rows[:1].copy()  # shared with the piece before
-    path, constants, spreads = solution.path, solution.constants, solution.spreads
+    count = len(part)
+    path, constants, spreads = solution.path[:count], solution.constants, solution.spreads[:count]
+    between = path["orientation"], spreads["orientation"], spreads["bias"]
+    if not all(np.isfinite(values).all() for values in between):
+        return False
+    rows = out[part["at"][0] : part["at"][-1] + 1]
     _fill_rows.compile()(recording.steps, part, path, constants, spreads, rows)
-    names = "orientation", "covariance", "gyro_bias_sigma"
-    finite = all(np.isfinite(rows[name]).all() for name in names)
-    if not finite:
-        rows[:1] = first
-    return finite
+    return True
 
 
 def _calibration(

@@ -364,7 +364,8 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         columns = as_columns(series, use_magnetic_field=use_magnetic_field)
         samples = columns.block(0, len(columns))
         interval = _interval(series.t_ns)
-        passed, counts = self._pass(interval, samples.copy())
+        passed, counts = self._pass(interval, samples)
+        samples["angular_velocity"] = series.angular_velocity  # with its lost readings again
         at = np.flatnonzero(passed["event"] != DROPPED)
         if len(at) < len(samples):
             passed, samples = passed[at], samples[at]
@@ -380,7 +381,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         Lost readings in ``samples`` are replaced by NaN.
         """
         memory = VqfMemory(force_pace=Pace(interval=interval))  # expected interval
-        settings, rows = self.params.settings(), np.zeros(len(samples), Passed.dtype())
+        settings, rows = self.params.settings(), np.empty(len(samples), Passed.dtype())
         execution = Execution(PASS, memory, FilterCounts(), settings, compiled=self._compiled)
         execution.prepare_for(PASS, len(samples))
         execution.run(PASS, samples, rows)
@@ -389,10 +390,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
     def _joined(self, interval: float, passed: RecordArray, samples: RecordArray) -> RecordArray:
         """Return rows of results."""
         count, t_ns = len(samples), samples["t_ns"]
-        backwards = samples[::-1].copy()
-        backwards["t_ns"] = t_ns[-1:] - backwards["t_ns"]
-        backwards["angular_velocity"] *= -1.0
-        back, _ = self._pass(interval, backwards)
+        back, _ = self._pass(interval, _backwards(samples))
         rate = samples["angular_velocity"][:1]
         if self.params.mean_samples and count > 1 and bool((np.abs(rate) < MAX_RATE).all()):
             # the interval of the first mean began before the recording
@@ -408,9 +406,18 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         )
         settings, rows = self.params.settings(), np.zeros(count, FilterRow.dtype())
         code = SMOOTH.code_for(PASSES * count, compiled=self._compiled) or SMOOTH.plain
-        path = np.zeros(count, Path.dtype())
+        path = np.empty(count, Path.dtype())
         code(settings.packed(), smoothing.packed(), samples, passed, back, path, rows)
         return rows
+
+
+def _backwards(samples: RecordArray) -> RecordArray:
+    """Return the samples of the reversed motion."""
+    raw = samples.view(f"V{samples.itemsize}")  # NumPy copies records field by field
+    backwards = raw[::-1].copy().view(samples.dtype)
+    backwards["t_ns"] = samples["t_ns"][-1:] - backwards["t_ns"]
+    backwards["angular_velocity"] *= -1.0
+    return backwards
 
 
 def _interval(t_ns: IntArray) -> float:
