@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from strapdown._typing import FloatArray
-    from strapdown.estimation.navigation.aiding import Aiding
+    from strapdown.estimation.navigation.aiding import Aiding, Kind
     from strapdown.estimation.navigation.result import NavigationResult
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries
@@ -116,24 +116,31 @@ def _aligned(
     data: ImuSeries, aiding: list[Aiding], params: NavigatorParams, place: Place | None
 ) -> tuple[NavigationPrior, float]:
     """Return the start and the sigma of its heading; infinite where several headings fit."""
+    wide, narrow = (_covariance(params, sigma) for sigma in (HEADING_SIGMA, math.pi / HEADINGS))
+    force = data.specific_force[data.t_ns <= data.t_ns[0] + round(LEVEL_S * NS_PER_S)]
+    velocity, position = (_first_of(kind, aiding) for kind in ("velocity", "position"))
     guesses = [
-        _prior(params, _level(data, heading), aiding)
+        NavigationPrior(level_attitude(force, heading), velocity, position, covariance=narrow)
         for heading in 2.0 * math.pi * np.arange(HEADINGS) / HEADINGS
     ]
-    narrow = math.pi / HEADINGS
-    runs = [
-        _run(data, aiding, params, place, _with_heading_sigma(guess, narrow)) for guess in guesses
-    ]
+    runs = [_run(data, aiding, params, place, guess) for guess in guesses]
     misfits = np.array([sum(each.nis for each in run.aiding) for run in runs])
     best = int(misfits.argmin())
+    start = guesses[best]
     ends = [run.q_world_from_body[-1] for run in runs]
     away = np.array([quaternion.angle_between(end, ends[best]) for end in ends])
     if (misfits[away > SAME] < misfits[best] + DECISIVE).any():
-        return guesses[best], math.inf
-    start = _with_heading_sigma(guesses[best], narrow)
+        return replace(start, covariance=wide), math.inf
     for _ in range(ROUNDS):
         smoothed = _run(data, aiding, params, place, start, smooth=True)
-        start = _prior(params, smoothed.q_world_from_body[0], aiding, smoothed)
+        start = NavigationPrior(
+            smoothed.q_world_from_body[0],
+            smoothed.velocity_world[0],
+            smoothed.position_world[0],
+            gyro_bias=smoothed.gyro_bias[0],
+            accel_bias=smoothed.accel_bias[0],
+            covariance=wide,
+        )
     return start, float(np.sqrt(smoothed.covariance[0, 8, 8]))
 
 
@@ -150,43 +157,19 @@ def _run(
     return navigator.run(data, aiding=aiding, smooth=smooth)
 
 
-def _level(data: ImuSeries, heading: float) -> FloatArray:
-    """Return the attitude with this heading and the tilt of the first specific forces."""
-    early = data.t_ns <= data.t_ns[0] + round(LEVEL_S * NS_PER_S)
-    x, y, z = np.nanmean(data.specific_force[early], axis=0)
+def level_attitude(specific_force: FloatArray, heading: float) -> FloatArray:
+    """Return the attitude with this heading and the tilt of the mean specific force."""
+    x, y, z = np.nanmean(specific_force, axis=0)
     return euler.to_quaternion([math.atan2(y, z), math.atan2(-x, math.hypot(y, z)), heading], "zyx")
 
 
-def _prior(
-    params: NavigatorParams,
-    q_world_from_body: FloatArray,
-    aiding: list[Aiding],
-    smoothed: NavigationResult | None = None,
-) -> NavigationPrior:
-    """Return a start with the covariance before any aiding."""
-    sigmas = [POSITION_SIGMA] * 3 + [VELOCITY_SIGMA] * 3 + [TILT_SIGMA] * 2 + [HEADING_SIGMA]
+def _first_of(kind: Kind, aiding: list[Aiding]) -> FloatArray:
+    """Return the first value of a kind in the world; zeros if there is none."""
+    return next((a.value for a in aiding if a.kind == kind and a.frame == "world"), np.zeros(3))
+
+
+def _covariance(params: NavigatorParams, heading_sigma: float) -> FloatArray:
+    """Return the covariance before any aiding."""
+    sigmas = [POSITION_SIGMA] * 3 + [VELOCITY_SIGMA] * 3 + [TILT_SIGMA] * 2 + [heading_sigma]
     sigmas += [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3
-    covariance = np.diag(np.square(sigmas))
-    if smoothed is not None:
-        return NavigationPrior(
-            q_world_from_body,
-            smoothed.velocity_world[0],
-            smoothed.position_world[0],
-            gyro_bias=smoothed.gyro_bias[0],
-            accel_bias=smoothed.accel_bias[0],
-            covariance=covariance,
-        )
-    first = {
-        kind: next((a.value for a in aiding if a.kind == kind and a.frame == "world"), np.zeros(3))
-        for kind in ("velocity", "position")
-    }
-    return NavigationPrior(
-        q_world_from_body, first["velocity"], first["position"], covariance=covariance
-    )
-
-
-def _with_heading_sigma(start: NavigationPrior, sigma: float) -> NavigationPrior:
-    """Return a start with another standard deviation of the heading."""
-    covariance = np.array(start.covariance)
-    covariance[8, 8] = sigma**2
-    return replace(start, covariance=covariance)
+    return np.diag(np.square(sigmas))
