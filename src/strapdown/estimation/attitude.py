@@ -32,11 +32,18 @@ def turn_world(orientation: Vector, turn: Four) -> None:
 @kernel
 def normalise(orientation: Vector, before: Four) -> None:
     """Normalise an orientation, with the sign that is continuous with the one before."""
-    x, y, z, w = four(orientation)
+    x, y, z, w = continuous(four(orientation), before)
     scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
-    if x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
-        scale = -scale
     put_four(orientation, (scale * x, scale * y, scale * z, scale * w))
+
+
+@kernel
+def continuous(q: Four, before: Four) -> Four:
+    """Return a quaternion of the same rotation, with the sign of the one before."""
+    x, y, z, w = q
+    if x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
+        return -x, -y, -z, -w
+    return q
 
 
 @kernel

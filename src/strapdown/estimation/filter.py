@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
@@ -10,27 +9,23 @@ import numpy as np
 
 from strapdown._checks import as_params
 from strapdown._kernels.kernel import bind, kernel
-from strapdown._kernels.records import Matrix, Record, Vector, filled, values_of, zeros
-from strapdown.errors import ShapeError, UnknownNameError
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import UNKNOWN
+from strapdown.estimation.execution import FilterExecution, restored
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.estimation.params import FilterParams
-from strapdown.estimation.result import (
-    FilterReport,
-    FilterState,
-    OrientationEstimate,
-    OrientationResult,
-)
+from strapdown.estimation.result import OrientationEstimate, OrientationResult
 from strapdown.geometry.frames import BodyFrame, WorldFrame
 from strapdown.geometry.vectors import copy, copy_rows
-from strapdown.samples.execution import Execution, Program
+from strapdown.samples.execution import Program
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 from strapdown.series.series import require_series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from strapdown._typing import FloatArray
+    from strapdown.estimation.result import FilterReport, FilterState
     from strapdown.series import ImuSeries
 
     step: Callable[..., None]  # defined by each filter
@@ -41,9 +36,6 @@ __all__ = [
     "as_columns",
     "as_result",
     "empty_columns",
-    "own_account",
-    "report_of",
-    "restored",
     "step_through",
 ]
 
@@ -118,7 +110,7 @@ class RecursiveFilter(Generic[Params]):
     def __init__(self, params: Params | None = None, *, compiled: bool | None = None) -> None:
         self.params = as_params(params, type(self.DEFAULTS))
         memory = self.MEMORY(), FilterCounts(), self.params.settings()
-        self._execution = Execution(self.program(), *memory, compiled=compiled)
+        self._execution = FilterExecution(self.program(), *memory, compiled=compiled)
 
     @classmethod
     @cache
@@ -143,35 +135,23 @@ class RecursiveFilter(Generic[Params]):
             self._execution.replace(0, memory, FilterCounts(last_ns=t_ns), self.params.settings())
 
     @property
-    def _memory(self) -> FilterMemory:
-        memory: FilterMemory = self._execution.memory(0)
-        return memory
-
-    @property
-    def _counts(self) -> FilterCounts:
-        counts: FilterCounts = self._execution.memory(1)
-        return counts
-
-    @property
     def state(self) -> FilterState:
         """State on which all later outputs depend, except ``params``."""
-        with self._execution.lock:
-            return FilterState(self.NAME, self._counts.last_ns, tuple(values_of(self._memory)))
+        return self._execution.saved(self.NAME)
 
     @property
     def report(self) -> FilterReport:
         """Counts of the samples since the last reset."""
-        with self._execution.lock:
-            return report_of(self._counts)
+        return self._execution.report
 
     @property
     def estimate(self) -> OrientationEstimate:
         """Estimates at the stamp of the last sample."""
         with self._execution.lock:
-            s, t_ns = self._memory, self._counts.last_ns
+            s: FilterMemory = self._execution.memory(0)
             sigma = np.array(s.gyro_bias_sigma)
             return OrientationEstimate(
-                t_ns,
+                self._execution.last_ns,
                 q_world_from_body=np.array(s.orientation),
                 orientation_covariance=np.array(s.covariance),
                 gyro_bias=np.array(s.gyro_bias),
@@ -249,44 +229,13 @@ class RecursiveFilter(Generic[Params]):
         samples = as_columns(series, use_magnetic_field=use_magnetic_field)
         out = empty_columns(self.ROW, len(series))
         execution = self._execution
-        with execution.lock, own_account(execution):
+        with execution.lock, execution.own_account():
             execution.replace(2, self.params.settings())
             for part, rows in execution.through(samples):
                 for name, column in out.items():
                     column[part] = rows[name]
-            counts = self._counts
-        return as_result(series, out, report_of(counts), has_heading_offset=self.HAS_HEADING_OFFSET)
-
-
-Memory = TypeVar("Memory", bound=FilterMemory)
-Remembered = TypeVar("Remembered", bound=Record)
-
-
-def restored(state: FilterState | None, name: str, fresh: Memory) -> tuple[Memory, int]:
-    """Return the state record of a saved state (or ``fresh``) and the stamp of its last sample."""
-    if state is None:
-        return fresh, 0
-    if state.filter != name:
-        raise UnknownNameError("state of this filter", state.filter, [name])
-    return rebuilt(fresh, state.values), state.t_ns
-
-
-def rebuilt(like: Remembered, values: Sequence[float]) -> Remembered:
-    """Return a record with the values of a saved one."""
-    try:
-        return like.of_values(values)
-    except ValueError:
-        expected, got = len(values_of(like)), len(values)
-        raise ShapeError(f"expected a state of {expected} values, got {got}") from None
-
-
-@contextmanager
-def own_account(execution: Execution) -> Iterator[None]:
-    """Count the samples of a run separately, then add the counts to those since the last reset."""
-    before: FilterCounts = execution.memory(1)
-    execution.replace(1, FilterCounts(last_ns=before.last_ns))
-    yield
-    execution.replace(1, _total(before, execution.memory(1)))
+            report = execution.report
+        return as_result(series, out, report, has_heading_offset=self.HAS_HEADING_OFFSET)
 
 
 def as_columns(series: ImuSeries, *, use_magnetic_field: bool) -> SampleColumns:
@@ -340,19 +289,3 @@ def as_result(
 def _known(sigma: FloatArray | None) -> FloatArray | None:
     """Return standard deviations, or None if the filter does not estimate the quantity."""
     return None if sigma is None or bool((sigma[-1:, 0] < 0.0).any()) else sigma
-
-
-def report_of(counts: FilterCounts) -> FilterReport:
-    """Return the counts as a report."""
-    return FilterReport(**{name: n for name, n in vars(counts).items() if name != "last_ns"})
-
-
-def _total(before: FilterCounts, run: FilterCounts) -> FilterCounts:
-    """Return the counts since the last reset, those of a run added."""
-    total = FilterCounts(last_ns=run.last_ns)
-    for name, count in vars(run).items():
-        if name.endswith("_ns") and name != "last_ns":  # a longest time
-            setattr(total, name, max(getattr(before, name), count))
-        elif name != "last_ns":
-            setattr(total, name, getattr(before, name) + count)
-    return total

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.error_state.model import BIAS_ERROR
-from strapdown.estimation.error_state.update import joseph, project
+from strapdown.estimation.error_state.update import take_error
 from strapdown.geometry.vectors import clear, square
 
 if TYPE_CHECKING:
@@ -34,15 +34,8 @@ def double_bias_prior(s: ErrorStateMemory) -> None:
     4 v differ by the information 3/4 / v, so it is removed by a measurement of that variance, but
     negative.
     """
-    covariance, c = s.error_covariance, s.correction
     noise = -s.bias_scale * s.bias_scale / 0.75
-    clear(c.error)
+    clear(s.correction.error)
     for axis in range(3):
-        clear(c.column)
-        project(covariance, c.column, BIAS_ERROR + axis, 1.0)
-        variance = c.column[BIAS_ERROR + axis] + noise
-        for i in range(len(c.gain)):
-            c.gain[i] = c.column[i] / variance
-        residual = -s.gyro_bias[axis] - c.error[BIAS_ERROR + axis]
-        joseph(covariance, c.error, c.column, c.gain, residual, variance)
+        take_error(s, BIAS_ERROR + axis, -s.gyro_bias[axis], noise, False)
     s.bias_scale *= 2.0

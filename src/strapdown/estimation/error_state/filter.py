@@ -40,14 +40,8 @@ from strapdown.estimation.error_state.motion import (
     watch,
 )
 from strapdown.estimation.error_state.params import ErrorStateParams
-from strapdown.estimation.error_state.state import AGE, ERRORS, HEADING, NORTH, ErrorStateMemory
-from strapdown.estimation.error_state.update import (
-    consider,
-    joseph,
-    project,
-    set_variance,
-    symmetrise,
-)
+from strapdown.estimation.error_state.state import AGE, HEADING, NORTH, ErrorStateMemory
+from strapdown.estimation.error_state.update import set_variance, sigma, symmetrise, take_error
 from strapdown.estimation.filter import FilterRow, RecursiveFilter, write
 from strapdown.estimation.intake import FilterCounts, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
@@ -240,22 +234,6 @@ def measure_rest(s: ErrorStateMemory, p: ErrorStateParams, span: float) -> None:
 
 
 @kernel
-def take_error(
-    s: ErrorStateMemory, i: int, measured: float, noise: float, keeps_matrix: bool
-) -> None:
-    """Update with a measurement of error ``i`` alone, without correcting M if ``keeps_matrix``."""
-    covariance, c = s.error_covariance, s.correction
-    clear(c.column)
-    project(covariance, c.column, i, 1.0)
-    variance = c.column[i] + noise
-    for j in range(ERRORS):
-        c.gain[j] = c.column[j] / variance
-    if keeps_matrix:
-        consider(c.gain, MATRIX_ERROR, 9)
-    joseph(covariance, c.error, c.column, c.gain, measured - c.error[i], variance)
-
-
-@kernel
 def correct(s: ErrorStateMemory) -> None:
     """Correct the nominal state by the estimated error."""
     e = s.correction.error
@@ -297,8 +275,7 @@ def forget_matrix(s: ErrorStateMemory, p: ErrorStateParams) -> None:
 def publish(s: ErrorStateMemory) -> None:
     """Write the estimates to the fields common to all filters."""
     for i in range(3):
-        variance = s.error_covariance[BIAS_ERROR + i][BIAS_ERROR + i]
-        s.gyro_bias_sigma[i] = math.sqrt(max(variance, 0.0))
+        s.gyro_bias_sigma[i] = sigma(s.error_covariance, BIAS_ERROR + i)
         for j in range(i, 3):
             s.covariance[i][j] = s.covariance[j][i] = s.error_covariance[PHI + i][PHI + j]
 
@@ -322,9 +299,7 @@ def write_row(row: ErrorStateRow, s: ErrorStateMemory) -> None:
 @kernel
 def accel_bias_sigma(s: ErrorStateMemory, i: int) -> float:
     """Return the standard deviation of an accelerometer bias; -1 before the first sample."""
-    if s.bias_scale == 0.0:
-        return -1.0
-    return math.sqrt(max(s.error_covariance[ACCEL_ERROR + i][ACCEL_ERROR + i], 0.0))
+    return -1.0 if s.bias_scale == 0.0 else sigma(s.error_covariance, ACCEL_ERROR + i)
 
 
 class ErrorStateFilter(RecursiveFilter[ErrorStateParams]):

@@ -16,7 +16,8 @@ from strapdown.estimation.error_state.knots import Knot, Step
 from strapdown.estimation.error_state.motion import FORCE_DRIFT, RATE_DRIFT
 from strapdown.estimation.error_state.smoother_params import SmootherParams
 from strapdown.estimation.error_state.windows import cut
-from strapdown.estimation.filter import as_columns, report_of
+from strapdown.estimation.execution import report_of
+from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts, FilterMemory
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_rotate

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from strapdown._kernels.kernel import kernel
+from strapdown.estimation.error_state.model import MATRIX_ERROR
+from strapdown.geometry.vectors import clear
 
 if TYPE_CHECKING:
     from strapdown._kernels.records import Matrix, Vector
+    from strapdown.estimation.error_state.state import ErrorStateMemory
 
 
 @kernel
@@ -53,6 +57,28 @@ def consider(gain: Vector, first: int, count: int) -> None:
     """Set the gains of ``count`` states to zero, so that an update only considers them."""
     for i in range(first, first + count):
         gain[i] = 0.0
+
+
+@kernel
+def take_error(
+    s: ErrorStateMemory, i: int, measured: float, noise: float, keeps_matrix: bool
+) -> None:
+    """Update with a measurement of error ``i`` alone, without correcting M if ``keeps_matrix``."""
+    covariance, c = s.error_covariance, s.correction
+    clear(c.column)
+    project(covariance, c.column, i, 1.0)
+    variance = c.column[i] + noise
+    for j in range(len(c.gain)):
+        c.gain[j] = c.column[j] / variance
+    if keeps_matrix:
+        consider(c.gain, MATRIX_ERROR, 9)
+    joseph(covariance, c.error, c.column, c.gain, measured - c.error[i], variance)
+
+
+@kernel
+def sigma(covariance: Matrix, i: int) -> float:
+    """Return the standard deviation of one error."""
+    return math.sqrt(max(covariance[i][i], 0.0))
 
 
 @kernel

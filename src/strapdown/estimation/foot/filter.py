@@ -21,6 +21,7 @@ from strapdown.estimation.navigation.errors import (
     publish,
     refuse,
 )
+from strapdown.estimation.navigation.smoothing import copy_estimates
 from strapdown.estimation.navigation.state import (
     GYRO_BIAS,
     ORIENTATION,
@@ -33,7 +34,7 @@ from strapdown.estimation.navigation.state import (
 )
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
-from strapdown.geometry.vectors import clear, copy, copy_rows, four, put, three
+from strapdown.geometry.vectors import clear, copy, four, put, three
 from strapdown.inertial.navigation.mechanisation import Earth, cross
 from strapdown.samples.sample import Sample
 
@@ -294,14 +295,7 @@ def write(row: FootRow, s: FootMemory) -> None:
 @kernel
 def write_known(known: FootMemory, s: FootMemory) -> None:
     """Copy the estimates that the backward pass corrects or outputs."""
-    copy(known.orientation, s.orientation)
-    copy(known.velocity, s.velocity)
-    copy(known.position, s.position)
-    copy(known.gyro_bias, s.gyro_bias)
-    copy(known.accel_bias, s.accel_bias)
-    copy(known.last_rate, s.last_rate)
-    copy_rows(known.error_covariance, s.error_covariance)
-    known.aligned = s.aligned
+    copy_estimates(known, s)
     known.floor_variance = s.floor_variance
     known.stance = s.stance
     known.statistic = s.statistic

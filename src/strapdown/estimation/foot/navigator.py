@@ -13,7 +13,8 @@ from strapdown.detection.detector import DetectorState
 from strapdown.detection.stillness import StillnessDetector, StillnessParams
 from strapdown.detection.stillness.statistic import SHOE
 from strapdown.errors import UnknownNameError, ValueRangeError
-from strapdown.estimation.filter import as_columns, own_account, rebuilt, report_of, restored
+from strapdown.estimation.execution import COUNTS, MEMORY, FilterExecution, rebuilt, restored
+from strapdown.estimation.filter import as_columns
 from strapdown.estimation.foot.filter import (
     FootMemory,
     FootRow,
@@ -48,9 +49,7 @@ __all__ = ["FootNavigator", "FootState"]
 _NAME: Final = "foot-navigator"
 _BLOCK: Final = 512  # samples of a block of the backward pass
 
-MEMORY: Final = 0  # indices of the records of a navigator
-COUNTS: Final = 1
-WATCH: Final = 2
+WATCH: Final = 2  # index of its record
 _PARTS: Final = (FootMemory, FilterCounts, Watch, FootParams.record(), Earth, Correction, Tape)
 _RUN: Final = Program("foot navigator", run, _PARTS, FootRow, weight=5.0)
 _RECORD: Final = Program("foot navigator, to go back", run_and_record, _PARTS, Passage, weight=5.0)
@@ -140,7 +139,7 @@ class FootNavigator:
         self.params = as_params(params, FootParams)
         self._compiled = compiled
         self._watch_params = StillnessParams(gravity_m_s2=self.params.gravity).settings(kind=SHOE)
-        self._execution = Execution(
+        self._execution = FilterExecution(
             _RUN,
             FootMemory(),
             FilterCounts(),
@@ -177,28 +176,23 @@ class FootNavigator:
     def state(self) -> FootState:
         """State on which all later outputs depend, except ``params``."""
         with self._execution.lock:
-            known, watch = self._execution.memory(MEMORY), self._execution.memory(WATCH)
+            watch = self._execution.memory(WATCH)
             window = [values_of(part) for part in (watch.memory, watch.counts)]
             return FootState(
-                FilterState(_NAME, self._last_ns, tuple(values_of(known))),
+                self._execution.saved(_NAME),
                 DetectorState(StillnessDetector.NAME, tuple(window[0]), tuple(map(int, window[1]))),
             )
 
     @property
-    def _last_ns(self) -> int:
-        return int(self._execution.number(COUNTS, "last_ns"))
-
-    @property
     def report(self) -> FilterReport:
         """Counts of the samples since the last reset."""
-        with self._execution.lock:
-            return report_of(self._execution.memory(COUNTS))
+        return self._execution.report
 
     @property
     def estimate(self) -> FootEstimate:
         """Estimates at the stamp of the last sample."""
         with self._execution.lock:
-            return FootEstimate(self._last_ns, self._execution.array(MEMORY))
+            return FootEstimate(self._execution.last_ns, self._execution.array(MEMORY))
 
     def update(self, sample: ImuSample) -> FootEstimate:
         """Process one sample and return the estimates at its stamp.
@@ -249,7 +243,7 @@ class FootNavigator:
         columns = as_columns(series, use_magnetic_field=False)
         out = np.zeros(len(series), FootRow.dtype())
         steps = (1 + smooth) * -(-len(series) // _BLOCK)
-        with self._execution.lock, own_account(self._execution):
+        with self._execution.lock, self._execution.own_account():
             for done, _ in enumerate(self._go_through(columns, out, smooth=smooth), 1):
                 if progress:
                     progress(done / steps)

@@ -10,13 +10,12 @@ the accelerometer, bias of the gyro (both in the body's), and bias of a baromete
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.estimation.attitude import normalise, turn_world
-from strapdown.estimation.error_state.update import project
+from strapdown.estimation.error_state.update import project, sigma
 from strapdown.estimation.navigation.state import (
     ACCEL_BIAS,
     ALTITUDE_BIAS,
@@ -244,6 +243,6 @@ def inject(s: NavigatorMemory, c: Correction) -> None:
 def publish(s: NavigatorMemory) -> None:
     """Write the covariance to the fields common to all filters."""
     for j in range(3):
-        s.gyro_bias_sigma[j] = math.sqrt(max(s.error_covariance[GYRO_BIAS + j][GYRO_BIAS + j], 0.0))
+        s.gyro_bias_sigma[j] = sigma(s.error_covariance, GYRO_BIAS + j)
         for k in range(3):
             s.covariance[j][k] = s.error_covariance[ORIENTATION + j][ORIENTATION + k]

@@ -11,6 +11,7 @@ import numpy as np
 
 from strapdown._kernels.kernel import bind
 from strapdown._kernels.records import values_of
+from strapdown.estimation.execution import COUNTS, MEMORY, FilterExecution
 from strapdown.estimation.filter import as_columns
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import KINDS, Aiding, AidingResult
@@ -22,7 +23,7 @@ from strapdown.estimation.navigation.smoothing import (
     Passage,
     back,
     back_over_aidings,
-    run_and_record,
+    record,
 )
 from strapdown.estimation.navigation.state import NavigatorMemory, NavigatorRow, describe
 from strapdown.estimation.navigation.step import (
@@ -33,6 +34,7 @@ from strapdown.estimation.navigation.step import (
     run_steps,
     step,
     step_increment,
+    write_row,
 )
 from strapdown.geometry.frames import BodyFrame
 from strapdown.inertial.navigation.mechanisation import Earth
@@ -41,43 +43,42 @@ from strapdown.samples.sample import Sample
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Self
 
-    from strapdown._kernels.records import RecordArray
+    from strapdown._kernels.records import Record, RecordArray
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries, Increments
 
-__all__ = ["COUNTS", "MEMORY", "BackwardPass", "IncrementRows", "NavigatorExecution", "SampleRows"]
-
-MEMORY: Final = 0  # indices of the records of a navigator
-COUNTS: Final = 1
+__all__ = ["BackwardPass", "IncrementRows", "NavigatorExecution", "SampleRows"]
 
 _PARTS: Final = (NavigatorMemory, FilterCounts, NavigatorParams.record(), Earth, Correction)
 _NAME: Final = "strapdown navigator"
-_SAMPLES: Final = Program(_NAME, bind(run_steps, take=step), _PARTS, NavigatorRow, weight=5.0)
-_INCREMENTS: Final = Program(
-    f"{_NAME} (increments)",
-    bind(run_steps, take=step_increment),
-    _PARTS,
-    NavigatorRow,
-    sample=Increment,
-    weight=5.0,
+
+
+def _over(
+    name: str,
+    take: Callable[..., None],
+    write: Callable[..., None],
+    row: type[Record],
+    sample: type[Record] = Sample,
+) -> Program:
+    """Return a program over samples, or increments."""
+    loop = bind(run_steps, take=take, write=write)
+    return Program(name, loop, _PARTS, row, sample=sample, weight=5.0)
+
+
+_SAMPLES: Final = _over(_NAME, step, write_row, NavigatorRow)
+_INCREMENTS: Final = _over(
+    f"{_NAME} (increments)", step_increment, write_row, NavigatorRow, Increment
 )
 _AIDINGS: Final = Program(
     f"{_NAME} (aiding)", run_aidings, _PARTS, AidingVerdict, sample=AidingUpdate, weight=20.0
 )
 _RECORDS: Final = {  # the same, with a record for the backward pass
-    _SAMPLES: Program(
-        f"{_NAME}, to go back", bind(run_and_record, take=step), _PARTS, Passage, weight=5.0
-    ),
-    _INCREMENTS: Program(
-        f"{_NAME} (increments), to go back",
-        bind(run_and_record, take=step_increment),
-        _PARTS,
-        Passage,
-        sample=Increment,
-        weight=5.0,
+    _SAMPLES: _over(f"{_NAME}, to go back", step, record, Passage),
+    _INCREMENTS: _over(
+        f"{_NAME} (increments), to go back", step_increment, record, Passage, Increment
     ),
 }
 _ADJOINT: Final = (Adjoint, Correction)
@@ -92,7 +93,7 @@ _AIDINGS_BACK: Final = Program(
 )
 
 
-class NavigatorExecution(Execution):
+class NavigatorExecution(FilterExecution):
     """State of a navigator, and the programs that change it.
 
     Parameters
@@ -114,17 +115,6 @@ class NavigatorExecution(Execution):
         """Current state of the navigator, to read a few of its fields."""
         memory: NavigatorMemory = self.view(MEMORY)
         return memory
-
-    @property
-    def counts(self) -> FilterCounts:
-        """Counts of the samples."""
-        counts: FilterCounts = self.memory(COUNTS)
-        return counts
-
-    @property
-    def last_ns(self) -> int:
-        """Stamp of the last sample [ns]."""
-        return int(self.number(COUNTS, "last_ns"))
 
     def either(self, program: Program) -> Program:
         """Return a program, or the one that also records."""

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from strapdown._typing import FloatArray
-    from strapdown.estimation.navigation.aiding import Aiding
-    from strapdown.estimation.navigation.result import NavigationResult
+    from strapdown.estimation.navigation.aiding import Aiding, Kind
     from strapdown.inertial.navigation import Place
     from strapdown.series import ImuSeries
 
@@ -121,9 +120,11 @@ class _Hypotheses:
     ) -> None:
         self._params, self._place = params, place
         self._data, self._aiding = data, aiding
-        narrow = math.pi / HEADINGS
+        narrow = _covariance(params, math.pi / HEADINGS)
+        force = data.specific_force[data.t_ns <= data.t_ns[0] + round(LEVEL_S * NS_PER_S)]
+        velocity, position = (_first_of(kind, aiding) for kind in ("velocity", "position"))
         self._starts = [
-            _with_heading_sigma(_prior(params, _level(data, heading), aiding), narrow)
+            NavigationPrior(level_attitude(force, heading), velocity, position, covariance=narrow)
             for heading in 2.0 * math.pi * np.arange(HEADINGS) / HEADINGS
         ]
         self._navigators = [self._from(start) for start in self._starts]
@@ -157,47 +158,30 @@ class _Hypotheses:
         aiding = [each for each in self._aiding if each.t_ns <= self._until_ns]
         for _ in range(ROUNDS):
             smoothed = self._from(start).run(data, aiding=aiding, smooth=True)
-            start = _prior(self._params, smoothed.q_world_from_body[0], aiding, smoothed)
+            start = NavigationPrior(
+                smoothed.q_world_from_body[0],
+                smoothed.velocity_world[0],
+                smoothed.position_world[0],
+                gyro_bias=smoothed.gyro_bias[0],
+                accel_bias=smoothed.accel_bias[0],
+                covariance=_covariance(self._params, HEADING_SIGMA),
+            )
         return start, float(np.sqrt(smoothed.covariance[0, 8, 8]))
 
 
-def _level(data: ImuSeries, heading: float) -> FloatArray:
-    """Return the attitude with this heading and the tilt of the first specific forces."""
-    early = data.t_ns <= data.t_ns[0] + round(LEVEL_S * NS_PER_S)
-    x, y, z = np.nanmean(data.specific_force[early], axis=0)
+def level_attitude(specific_force: FloatArray, heading: float) -> FloatArray:
+    """Return the attitude with this heading and the tilt of the mean specific force."""
+    x, y, z = np.nanmean(specific_force, axis=0)
     return euler.to_quaternion([math.atan2(y, z), math.atan2(-x, math.hypot(y, z)), heading], "zyx")
 
 
-def _prior(
-    params: NavigatorParams,
-    q_world_from_body: FloatArray,
-    aiding: list[Aiding],
-    smoothed: NavigationResult | None = None,
-) -> NavigationPrior:
-    """Return a start with the covariance before any aiding."""
-    sigmas = [POSITION_SIGMA] * 3 + [VELOCITY_SIGMA] * 3 + [TILT_SIGMA] * 2 + [HEADING_SIGMA]
+def _first_of(kind: Kind, aiding: list[Aiding]) -> FloatArray:
+    """Return the first value of a kind in the world; zeros if there is none."""
+    return next((a.value for a in aiding if a.kind == kind and a.frame == "world"), np.zeros(3))
+
+
+def _covariance(params: NavigatorParams, heading_sigma: float) -> FloatArray:
+    """Return the covariance before any aiding."""
+    sigmas = [POSITION_SIGMA] * 3 + [VELOCITY_SIGMA] * 3 + [TILT_SIGMA] * 2 + [heading_sigma]
     sigmas += [params.accel_bias_sigma] * 3 + [params.gyro_bias_sigma] * 3
-    covariance = np.diag(np.square(sigmas))
-    if smoothed is not None:
-        return NavigationPrior(
-            q_world_from_body,
-            smoothed.velocity_world[0],
-            smoothed.position_world[0],
-            gyro_bias=smoothed.gyro_bias[0],
-            accel_bias=smoothed.accel_bias[0],
-            covariance=covariance,
-        )
-    first = {
-        kind: next((a.value for a in aiding if a.kind == kind and a.frame == "world"), np.zeros(3))
-        for kind in ("velocity", "position")
-    }
-    return NavigationPrior(
-        q_world_from_body, first["velocity"], first["position"], covariance=covariance
-    )
-
-
-def _with_heading_sigma(start: NavigationPrior, sigma: float) -> NavigationPrior:
-    """Return a start with another standard deviation of the heading."""
-    covariance = np.array(start.covariance)
-    covariance[8, 8] = sigma**2
-    return replace(start, covariance=covariance)
+    return np.diag(np.square(sigmas))

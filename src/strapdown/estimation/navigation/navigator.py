@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from strapdown._checks import as_params
-from strapdown._kernels.records import values_of
 from strapdown.errors import ValueRangeError
-from strapdown.estimation.filter import own_account, report_of, restored
+from strapdown.estimation.execution import COUNTS, MEMORY, restored
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.navigation.aiding import Aiding, AidingResult, Frame
 from strapdown.estimation.navigation.execution import (
-    COUNTS,
-    MEMORY,
     BackwardPass,
     IncrementRows,
     NavigatorExecution,
@@ -28,7 +25,6 @@ from strapdown.estimation.navigation.execution import (
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
 from strapdown.estimation.navigation.state import NavigatorMemory
-from strapdown.estimation.result import FilterReport, FilterState
 from strapdown.inertial.navigation import Place
 from strapdown.samples.sample import numbers_of
 from strapdown.series import ImuSeries, Increments
@@ -41,6 +37,7 @@ if TYPE_CHECKING:
     from strapdown._kernels.records import RecordArray
     from strapdown._typing import ArrayLike, IntArray
     from strapdown.estimation.navigation.prior import NavigationPrior
+    from strapdown.estimation.result import FilterReport, FilterState
     from strapdown.samples import ImuSample
     from strapdown.samples.sample import Numbers
 
@@ -155,10 +152,7 @@ class StrapdownNavigator:
     @property
     def state(self) -> FilterState:
         """State on which later outputs depend, except ``params``, ``place`` and late aiding."""
-        with self._execution.lock:
-            return FilterState(
-                _NAME, self._execution.last_ns, tuple(values_of(self._execution.memory(MEMORY)))
-            )
+        return self._execution.saved(_NAME)
 
     @property
     def estimate(self) -> NavigationEstimate:
@@ -169,8 +163,7 @@ class StrapdownNavigator:
     @property
     def report(self) -> FilterReport:
         """Counts of the samples since the last reset."""
-        with self._execution.lock:
-            return report_of(self._execution.counts)
+        return self._execution.report
 
     def update(self, sample: ImuSample) -> NavigationEstimate:
         """Process one sample and return the estimates at its stamp.
@@ -231,7 +224,7 @@ class StrapdownNavigator:
         with self._execution.lock:
             self._check_times(ordered, rows.t_ns)
             self._execution.prepare_for_aiding(len(ordered))
-            with own_account(self._execution):
+            with self._execution.own_account():
                 if smooth:
                     results = tuple(self._there_and_back(rows, ordered))
                 else:

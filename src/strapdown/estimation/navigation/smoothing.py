@@ -20,18 +20,12 @@ from strapdown.estimation.navigation.state import SIZE, NavigatorMemory, describ
 from strapdown.geometry.vectors import clear, copy, copy_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from typing import Protocol
 
-    from strapdown.estimation.intake import FilterCounts
     from strapdown.estimation.navigation.errors import Correction
-    from strapdown.estimation.navigation.params import NavigatorParams
     from strapdown.estimation.navigation.state import NavigatorRow
     from strapdown.estimation.navigation.step import AidingUpdate, AidingVerdict
-    from strapdown.inertial.navigation.mechanisation import Earth
-    from strapdown.samples.sample import Sample
-
-    take: Callable[..., None]  # of a sample, or of an increment
 
     class Innovations(Protocol):
         """Updates with measured numbers."""
@@ -58,25 +52,17 @@ class Adjoint(Record):
 
 
 @kernel
-def run_and_record(
-    memory: Sequence[NavigatorMemory],
-    counts: Sequence[FilterCounts],
-    params: Sequence[NavigatorParams],
-    earth: Sequence[Earth],
-    correction: Sequence[Correction],
-    given: Sequence[Sample],
-    passages: Sequence[Passage],
-) -> None:
-    """Process samples, or increments, and record the input of the backward pass."""
-    for i in range(len(given)):
-        take(memory[0], counts[0], params[0], earth[0], correction[0], given[i])  # noqa: F821 (bound by the navigator)
-        record(passages[i], memory[0], correction[0])
+def record(passage: Passage, s: NavigatorMemory, c: Correction) -> None:
+    """Copy the estimates, and the steps to them."""
+    copy_estimates(passage.known, s)
+    passage.steps.count = c.steps.count
+    record_step(passage.steps.first, c.steps.first)
+    record_step(passage.steps.second, c.steps.second)
 
 
 @kernel
-def record(passage: Passage, s: NavigatorMemory, c: Correction) -> None:
-    """Copy the estimates, and the steps to them."""
-    known = passage.known
+def copy_estimates(known: NavigatorMemory, s: NavigatorMemory) -> None:
+    """Copy the estimates that the backward pass corrects or outputs."""
     copy(known.orientation, s.orientation)
     copy(known.velocity, s.velocity)
     copy(known.position, s.position)
@@ -86,9 +72,6 @@ def record(passage: Passage, s: NavigatorMemory, c: Correction) -> None:
     copy_rows(known.error_covariance, s.error_covariance)
     copy(known.last_rate, s.last_rate)
     known.aligned = s.aligned
-    passage.steps.count = c.steps.count
-    record_step(passage.steps.first, c.steps.first)
-    record_step(passage.steps.second, c.steps.second)
 
 
 @kernel

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from strapdown.errors import ValueRangeError
-from strapdown.estimation.navigation.in_motion import align_in_motion
+from strapdown.estimation.navigation.in_motion import HEADING_SIGMA, align_in_motion, level_attitude
 from strapdown.estimation.navigation.prior import NavigationPrior
-from strapdown.geometry import euler
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -36,8 +34,6 @@ LEVEL_NS: Final = NS_PER_S
 _TILT_SIGMA: Final = 0.1
 _VELOCITY_SIGMA: Final = 3.0
 """Standard deviations of that tilt [rad], and of the velocity without one of a fix [m/s]."""
-_ANY_HEADING: Final = math.pi / math.sqrt(3.0)
-"""Standard deviation of an angle of which nothing is known [rad]."""
 _STEP_NS: Final = NS_PER_S // 5
 """Least time between the fixes of an alignment; more of them only take longer."""
 
@@ -117,9 +113,7 @@ def level_start(
         Whether the heading is unknown.
     """
     force = imu.specific_force[imu.t_ns < imu.t_ns[0] + LEVEL_NS]
-    x, y, z = np.nanmean(force, axis=0)
-    roll, pitch = math.atan2(y, z), math.atan2(-x, math.hypot(y, z))
-    heading, sigma = (0.0, _ANY_HEADING) if anywhere else (params.heading, params.heading_sigma)
+    heading, sigma = (0.0, HEADING_SIGMA) if anywhere else (params.heading, params.heading_sigma)
     fix = next(each for each in aiding if each.kind == "position")
     velocity = next((each.value for each in aiding if each.kind == "velocity"), np.zeros(3))
     variances = [
@@ -130,7 +124,7 @@ def level_start(
         np.full(3, params.gyro_bias_sigma**2),
     ]
     return NavigationPrior(
-        euler.to_quaternion([roll, pitch, heading], "zyx"),
+        level_attitude(force, heading),
         velocity,
         fix.value,
         covariance=np.diag(np.concatenate(variances)),

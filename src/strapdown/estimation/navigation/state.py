@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.error_state.update import sigma
 from strapdown.estimation.intake import FilterMemory
 from strapdown.geometry.vectors import copy, copy_rows, put, three
 
@@ -96,14 +96,8 @@ def describe(row: NavigatorRow, s: NavigatorMemory) -> None:
     copy_rows(row.covariance, s.error_covariance)
     for k in range(3):
         row.angular_velocity[k] = s.last_rate[k] - s.gyro_bias[k]
-        row.gyro_bias_sigma[k] = sigma(s, GYRO_BIAS + k)
-        row.accel_bias_sigma[k] = sigma(s, ACCEL_BIAS + k)
-
-
-@kernel
-def sigma(s: NavigatorMemory, error: int) -> float:
-    """Return the standard deviation of an error."""
-    return math.sqrt(max(s.error_covariance[error][error], 0.0))
+        row.gyro_bias_sigma[k] = sigma(s.error_covariance, GYRO_BIAS + k)
+        row.accel_bias_sigma[k] = sigma(s.error_covariance, ACCEL_BIAS + k)
 
 
 @kernel

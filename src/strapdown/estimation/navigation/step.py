@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from strapdown.estimation.navigation.params import NavigatorParams
 
     take: Callable[..., None]  # of a sample, or of an increment
+    write: Callable[..., None]  # to a row, or for the backward pass
 
 
 class Increment(Sample):
@@ -341,10 +342,16 @@ def run_steps(
     given: Sequence[Sample],
     rows: Sequence[NavigatorRow],
 ) -> None:
-    """Process samples, or increments, and write the estimates after each."""
+    """Process samples, or increments, and write or record the estimates after each."""
     for i in range(len(given)):
         take(memory[0], counts[0], params[0], earth[0], correction[0], given[i])  # noqa: F821 (bound by the navigator)
-        describe(rows[i], memory[0])
+        write(rows[i], memory[0], correction[0])  # noqa: F821 (likewise)
+
+
+@kernel
+def write_row(row: NavigatorRow, s: NavigatorMemory, _c: Correction) -> None:
+    """Write the estimates to a row of the result."""
+    describe(row, s)
 
 
 @kernel

@@ -11,10 +11,10 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
-from strapdown.estimation.attitude import UNKNOWN
+from strapdown.estimation.attitude import UNKNOWN, continuous
 from strapdown.estimation.filter import RecursiveFilter
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, Intake, intake
-from strapdown.estimation.vqf.heading import FIELD_WORTH, correct_heading, design_for_field
+from strapdown.estimation.vqf.heading import correct_heading, design_for_field, opening_after
 from strapdown.estimation.vqf.low_pass import average_anew, forget, set_pace
 from strapdown.estimation.vqf.params import VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, unit
@@ -92,9 +92,7 @@ def take(s: VqfMemory, counts: FilterCounts, p: VqfParams, sample: Sample) -> in
     elif s.first_waits:
         remember_first(s)
     advance(s, p, s.now)
-    x, y, z, w = four(s.orientation)
-    if x * before[0] + y * before[1] + z * before[2] + w * before[3] < 0.0:
-        put_four(s.orientation, (-x, -y, -z, -w))  # the same rotation, of continuous sign
+    put_four(s.orientation, continuous(four(s.orientation), before))
     return taken.event
 
 
@@ -291,8 +289,7 @@ def loosen(s: VqfMemory, lost: float) -> None:
     average_anew(s.level, forces)
     average_anew(s.attitude, forces)
     average_anew(s.level_bias, forces)
-    fields = FIELD_WORTH / (lost * lost * s.field_pace.interval)
-    s.opening = max(s.opening, 1.0 / (1.0 + fields))
+    s.opening = max(s.opening, opening_after(lost, s.field_pace.interval))
     set_tilt_variance(s, min(s.covariance[0][0] + lost * lost, UNKNOWN))
     s.covariance[2][2] = min(s.covariance[2][2] + lost * lost, UNKNOWN)
 

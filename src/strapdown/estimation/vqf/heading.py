@@ -37,26 +37,40 @@ def correct_heading(s: VqfMemory, p: VqfParams, wait: float, field: Three) -> No
     weight, opening = quick_gain(wait, p.tau_mag), s.opening
     if p.reject_disturbed_field:
         judge_field(s, p, wait, field)
-        weight = less_disturbed(s, p, wait, weight)
-    if opening > 0.0:
-        weight = max(weight, opening)
-        after = opening / (opening + 1.0)
-        s.opening = after if after * p.tau_mag >= s.field_pace.interval else 0.0
+        weight, s.rejected_s = less_disturbed(p, s.disturbed, s.rejected_s, wait, weight)
+    weight = max(weight, opening)
+    s.opening = next_opening(opening, p.tau_mag, s.field_pace.interval)
     narrow_heading(s, p, weight, opening, field)
     if weight > 0.0:
         turn_heading(s, weight, field[0], field[1])
 
 
 @kernel
-def less_disturbed(s: VqfMemory, p: VqfParams, wait: float, weight: float) -> float:
-    """Return the weight of a field: 0 while disturbed, for up to rejection_time; then reduced."""
-    if not s.disturbed:
-        s.rejected_s = max(s.rejected_s - p.rejection_factor * wait, 0.0)
-        return weight
-    if s.rejected_s <= p.rejection_time:
-        s.rejected_s += wait
-        return 0.0
-    return weight / p.rejection_factor
+def less_disturbed(
+    p: VqfParams, disturbed: bool, rejected: float, wait: float, weight: float
+) -> tuple[float, float]:
+    """Return the weight of a field, and for how long disturbed ones have been rejected.
+
+    The weight is 0 while disturbed, for up to rejection_time; then reduced.
+    """
+    if not disturbed:
+        return weight, max(rejected - p.rejection_factor * wait, 0.0)
+    if rejected <= p.rejection_time:
+        return 0.0, rejected + wait
+    return weight / p.rejection_factor, rejected
+
+
+@kernel
+def next_opening(opening: float, tau: float, interval: float) -> float:
+    """Return the least weight of the field after one of least weight ``opening``."""
+    after = opening / (opening + 1.0)
+    return after if after * tau >= interval else 0.0
+
+
+@kernel
+def opening_after(lost: float, interval: float) -> float:
+    """Return the least weight of the next field after a lost rotation [rad]."""
+    return 1.0 / (1.0 + FIELD_WORTH / (lost * lost * interval))
 
 
 @kernel

@@ -14,20 +14,22 @@ import numpy as np
 from strapdown._kernels.compilation import MachineCode
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Record, Vector, filled
-from strapdown.estimation.attitude import UNKNOWN
-from strapdown.estimation.filter import FilterRow, as_columns, report_of
+from strapdown.estimation.attitude import UNKNOWN, continuous
+from strapdown.estimation.execution import COUNTS, report_of
+from strapdown.estimation.filter import FilterRow, as_columns
 from strapdown.estimation.intake import FilterCounts
 from strapdown.estimation.smoother import OrientationSmoother, Smoothed, headings
 from strapdown.estimation.vqf.filter import GUESS_S, LOOSE_ANGLE, take
-from strapdown.estimation.vqf.heading import FIELD_WORTH
+from strapdown.estimation.vqf.heading import less_disturbed, next_opening, opening_after
 from strapdown.estimation.vqf.low_pass import LowPass, Pace, average_anew, design, low_pass, settle
 from strapdown.estimation.vqf.params import VqfParams
 from strapdown.estimation.vqf.small_angles import half_turn, quick_gain, unit, upright, wrapped
 from strapdown.estimation.vqf.state import VqfMemory
-from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, quadratic, shrink, six
-from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP
+from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, shrink, six
+from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP, variance_about_up
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
 from strapdown.geometry.vectors import four, put, put_four, square, three
+from strapdown.inertial.navigation.mechanisation import plus, scaled
 from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import MAX_RATE, Sample
@@ -163,11 +165,7 @@ def integrate(
     x, y, z, w = 0.0, 0.0, 0.0, 1.0
     for i in range(len(rows)):
         dt, turn, bias = passed[i].dt, passed[i].turn, rows[i].gyro_bias
-        half = half_turn(
-            0.5 * (turn[0] - dt * bias[0]),
-            0.5 * (turn[1] - dt * bias[1]),
-            0.5 * (turn[2] - dt * bias[2]),
-        )
+        half = half_turn(*scaled(plus(three(turn), three(bias), -dt), 0.5))
         x, y, z, w = unit(*quaternion_multiply(x, y, z, w, *half))
         put_four(path[i].gyro, (x, y, z, w))
         if passed[i].has_force:
@@ -237,12 +235,7 @@ def level_out(
             tx, ty, tz, tw = unit(*quaternion_multiply(px, py, 0.0, pw, tx, ty, tz, tw))
         x, y, z, w = quaternion_multiply(tx, ty, tz, tw, *four(path[i].gyro))
         put_four(rows[i].orientation, (x, y, z, w))
-        path[i].bias_about_up = quadratic(
-            passed[i].bias_covariance,
-            2.0 * (x * z - y * w),
-            2.0 * (y * z + x * w),
-            1.0 - 2.0 * (x * x + y * y),
-        )
+        path[i].bias_about_up = variance_about_up(passed[i].bias_covariance, (x, y, z, w))
         if passed[i].has_field:
             east, north, _ = quaternion_rotate(x, y, z, w, *three(samples[i].magnetic_field))
             rows[i].heading_offset = math.atan2(east, north)
@@ -270,25 +263,16 @@ def follow_heading(
             step = passed[i + 1] if backward else passed[i]
             wait += step.dt
             if step.lost >= LOOSE_ANGLE:
-                fields = FIELD_WORTH / (step.lost * step.lost * max(interval, SHORTEST_S))
-                opening = max(opening, 1.0 / (1.0 + fields))
+                opening = max(opening, opening_after(step.lost, max(interval, SHORTEST_S)))
                 variance += step.lost * step.lost
             grown = 2.0 * math.sqrt(variance * path[i].bias_about_up)
             variance = min(variance + step.dt * (noise + grown), UNKNOWN)
         if passed[i].has_field:
             weight = quick_gain(wait, p.tau_mag)
             if p.reject_disturbed_field:
-                if not row.disturbed:
-                    rejected = max(rejected - p.rejection_factor * wait, 0.0)
-                elif rejected <= p.rejection_time:
-                    rejected += wait
-                    weight = 0.0
-                else:
-                    weight /= p.rejection_factor
-            if opening > 0.0:
-                weight = max(weight, opening)
-                opening /= opening + 1.0
-                opening = opening if opening * p.tau_mag >= interval else 0.0
+                weight, rejected = less_disturbed(p, row.disturbed, rejected, wait, weight)
+            weight = max(weight, opening)
+            opening = next_opening(opening, p.tau_mag, interval)
             if weight == 1.0:
                 offset = row.heading_offset
             else:
@@ -302,18 +286,15 @@ def follow_heading(
 @kernel
 def finish(passed: Sequence[Passed], rows: Sequence[FilterRow]) -> None:
     """Turn to magnetic north, with continuous signs; write the covariances."""
-    px, py, pz, pw = 0.0, 0.0, 0.0, 1.0
+    q = (0.0, 0.0, 0.0, 1.0)
     for i in range(len(rows)):
         row = rows[i]
         half = 0.5 * row.heading_offset
         turned = quaternion_multiply(
             0.0, 0.0, math.sin(half), math.cos(half), *four(row.orientation)
         )
-        x, y, z, w = unit(*turned)
-        if x * px + y * py + z * pz + w * pw < 0.0:
-            x, y, z, w = -x, -y, -z, -w
-        put_four(row.orientation, (x, y, z, w))
-        px, py, pz, pw = x, y, z, w
+        q = continuous(unit(*turned), q)
+        put_four(row.orientation, q)
         row.covariance[1][1] = row.covariance[0][0]
         for k in range(3):
             row.gyro_bias_sigma[k] = math.sqrt(passed[i].bias_covariance[DIAGONAL[k]])
@@ -385,7 +366,7 @@ class OfflineVqf(OrientationSmoother[VqfParams]):
         execution = Execution(PASS, memory, FilterCounts(), settings, compiled=self._compiled)
         execution.prepare_for(PASS, len(samples))
         execution.run(PASS, samples, rows)
-        return rows, execution.memory(1)
+        return rows, execution.memory(COUNTS)
 
     def _joined(self, interval: float, passed: RecordArray, samples: RecordArray) -> RecordArray:
         """Return rows of results."""

@@ -51,10 +51,7 @@ def half_turn(x: float, y: float, z: float) -> Four:
     s = x * x + y * y + z * z
     if s > 0.01:
         return quaternion_exp(x, y, z)
-    # the Taylor series of sin(u)/u and cos(u) in s = u^2: the next terms are below 3e-17
-    s2 = s * s
-    c = (1.0 - s * SINE_2) + s2 * ((SINE_4 - s * SINE_6) + s2 * SINE_8)
-    w = (1.0 - s * 0.5) + s2 * ((COSINE_4 - s * COSINE_6) + s2 * COSINE_8)
+    c, w = sine_and_cosine(s)
     return c * x, c * y, c * z, w
 
 
@@ -64,9 +61,16 @@ def small_turn(angle: float) -> tuple[float, float]:
     s = angle * angle
     if s > 0.01:
         return math.sin(angle), math.cos(angle)
+    c, cosine = sine_and_cosine(s)
+    return c * angle, cosine
+
+
+@kernel
+def sine_and_cosine(s: float) -> tuple[float, float]:
+    """Return sin(u)/u and cos(u) by their Taylor series in s = u^2; the next terms: below 3e-17."""
     s2 = s * s
     c = (1.0 - s * SINE_2) + s2 * ((SINE_4 - s * SINE_6) + s2 * SINE_8)
-    return c * angle, (1.0 - s * 0.5) + s2 * ((COSINE_4 - s * COSINE_6) + s2 * COSINE_8)
+    return c, (1.0 - s * 0.5) + s2 * ((COSINE_4 - s * COSINE_6) + s2 * COSINE_8)
 
 
 @kernel

@@ -34,7 +34,7 @@ from strapdown.geometry.vectors import (
 
 if TYPE_CHECKING:
     from strapdown._kernels.records import Vector
-    from strapdown._typing import Three
+    from strapdown._typing import Four, Three
     from strapdown.estimation.vqf.params import VqfParams
     from strapdown.estimation.vqf.state import VqfMemory
 
@@ -191,10 +191,7 @@ def update_bias(
 def let_errors_grow(s: VqfMemory, p: VqfParams, dt: float) -> None:
     """Increase the variances of tilt and heading by the noise and the bias of the gyro."""
     spread = s.bias_covariance
-    x, y, z, w = four(s.orientation)
-    about_up = quadratic(
-        spread, 2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)
-    )
+    about_up = variance_about_up(spread, four(s.orientation))
     level = 0.5 * max(spread[0] + spread[3] + spread[5] - about_up, 0.0)
     noise = p.rate_noise * p.rate_noise
     tilt, heading = s.covariance[0][0], s.covariance[2][2]
@@ -202,6 +199,15 @@ def let_errors_grow(s: VqfMemory, p: VqfParams, dt: float) -> None:
     heading += dt * (noise + 2.0 * math.sqrt(heading * about_up))
     set_tilt_variance(s, min(tilt, UNKNOWN))
     s.covariance[2][2] = min(heading, UNKNOWN)
+
+
+@kernel
+def variance_about_up(bias_covariance: Vector, orientation: Four) -> float:
+    """Return the variance of the gyro bias about the vertical."""
+    x, y, z, w = orientation
+    return quadratic(
+        bias_covariance, 2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)
+    )
 
 
 @kernel
