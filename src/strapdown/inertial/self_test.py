@@ -22,17 +22,16 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.inertial.coning_sculling import Vector, add
+from strapdown.geometry.vectors import add
 from strapdown.inertial.increments import require_positive
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import FloatArray, Four, IntArray, Three
 
 __all__ = ["CASES", "Case", "Coning", "Integrator", "Sculling", "delay_s", "drift", "packet_means"]
 
-Quaternion: TypeAlias = tuple[float, float, float, float]
 Integrator: TypeAlias = Callable[[ImuSeries, int], Increments]
 
 _WARM_UP: Final = 8
@@ -303,7 +302,7 @@ def _span_s(increments: Increments) -> tuple[float, float]:
     return float(start_ns) / NS_PER_S, float(increments.t_ns[-1]) / NS_PER_S
 
 
-def _followed(increments: Increments) -> tuple[Quaternion, Vector]:
+def _followed(increments: Increments) -> tuple[Four, Three]:
     """Return attitude and velocity after consecutive increments, in the axes at their start."""
     q, velocity = (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     for angle, push in zip(

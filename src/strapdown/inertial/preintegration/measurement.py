@@ -45,8 +45,8 @@ class PreintegrationReport(FieldsAsHtml):
     steps : int
         Number of steps, each between two usable samples.
     unusable, repeated, backward : int
-        Samples left out: a value was NaN, infinite or beyond 1e4 rad/s or 1e5 m/s^2, or the
-        stamp was that of the sample before, or earlier. The steps around them are longer.
+        Samples left out: a value was NaN, or not below 1e4 rad/s or 1e5 m/s^2, or the stamp was
+        that of the sample before, or earlier. The steps around them are longer.
     gaps : int
         Steps longer than the longest allowed, bridged with additional noise.
     longest_gap_ns, bridged_ns : int
