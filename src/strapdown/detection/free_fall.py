@@ -17,17 +17,7 @@ from strapdown.detection.intake import (
     seconds,
     take_in_order,
 )
-from strapdown.geometry.vectors import (
-    add_to,
-    clear,
-    distance2,
-    dot,
-    plus,
-    put,
-    scaled,
-    square,
-    three,
-)
+from strapdown.geometry.vectors import add_to, clear, distance2, put, square, three
 from strapdown.messages.imu import Imu
 from strapdown.samples.params import MAY_BE_NEGATIVE, MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
@@ -186,7 +176,12 @@ def without_rotation(s: FreeFallMemory, p: Settings, force: Vector) -> tuple[flo
     arm, rate = p.lever_arm_m, s.rate
     if math.isnan(arm[0]) or s.rate_age >= RATE_KEPT_S:
         return math.sqrt(square(force)), math.nan
-    inward = plus(scaled(three(rate), dot(rate, arm)), three(arm), -square(rate))
+    along, turn = rate[0] * arm[0] + rate[1] * arm[1] + rate[2] * arm[2], square(rate)
+    inward = (
+        rate[0] * along - arm[0] * turn,
+        rate[1] * along - arm[1] * turn,
+        rate[2] * along - arm[2] * turn,
+    )
     return math.sqrt(distance2(force, inward)), math.sqrt(square(inward))
 
 
