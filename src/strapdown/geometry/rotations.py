@@ -76,8 +76,13 @@ def inverse_right_jacobian(half_rotation_vector: ArrayLike) -> FloatArray:
     series = 1 / 3 + square * (1 / 45 + square * (2 / 945 + square / 4725))
     closed = (1.0 - angle / np.tan(angle)) / angle**2
     factor = np.where(square < _SMALL_ANGLE**2, series, closed)[..., None, None]
-    skew = np.cross(np.eye(3), u[..., None, :])
+    skew = cross_matrix(u)
     return np.asarray(0.5 * (np.eye(3) + skew + factor * (skew @ skew)))
+
+
+def cross_matrix(v: FloatArray) -> FloatArray:
+    """Return the matrices (..., 3, 3) whose product with w is v x w, of vectors (..., 3)."""
+    return np.asarray(np.cross(np.eye(3), v[..., None, :]))
 
 
 def _unit(v: ArrayLike, name: str) -> FloatArray:

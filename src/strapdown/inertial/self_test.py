@@ -22,7 +22,7 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.geometry.vectors import add
+from strapdown.geometry.vectors import add, scaled
 from strapdown.inertial.increments import require_positive
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S
@@ -308,8 +308,7 @@ def _followed(increments: Increments) -> tuple[Four, Three]:
     for angle, push in zip(
         increments.delta_angle.tolist(), increments.delta_velocity.tolist(), strict=True
     ):
-        x, y, z = angle
-        middle = quaternion_multiply(*q, *quaternion_exp(x / 4.0, y / 4.0, z / 4.0))
+        middle = quaternion_multiply(*q, *quaternion_exp(*scaled(angle, 0.25)))
         velocity = add(velocity, quaternion_rotate(*middle, *push))
-        q = quaternion_multiply(*q, *quaternion_exp(x / 2.0, y / 2.0, z / 2.0))
+        q = quaternion_multiply(*q, *quaternion_exp(*scaled(angle, 0.5)))
     return q, velocity
