@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from strapdown._kernels.kernel import kernel
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from strapdown._kernels.records import Matrix, Vector
     from strapdown._typing import Four, Three
-
-ZERO: Final = (0.0, 0.0, 0.0)
 
 
 @kernel
@@ -75,34 +73,6 @@ def approach(v: Vector, weight: float, values: Sequence[float]) -> None:
     v[0] += weight * (values[0] - v[0])
     v[1] += weight * (values[1] - v[1])
     v[2] += weight * (values[2] - v[2])
-
-
-@kernel
-def add(a: Three, b: Three) -> Three:
-    """Return a + b."""
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
-
-
-@kernel
-def plus(a: Three, b: Three, weight: float) -> Three:
-    """Return a + weight b."""
-    return a[0] + weight * b[0], a[1] + weight * b[1], a[2] + weight * b[2]
-
-
-@kernel
-def scaled(a: Three, factor: float) -> Three:
-    """Return factor a."""
-    return factor * a[0], factor * a[1], factor * a[2]
-
-
-@kernel
-def cross(a: Three, b: Three) -> Three:
-    """Return a x b."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
 
 
 @kernel

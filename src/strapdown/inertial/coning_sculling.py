@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernels.kernel import inlined_kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
-from strapdown.geometry.vectors import ZERO, add, cross, plus, scaled, square
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import square
 
 if TYPE_CHECKING:
     from strapdown._typing import BoolArray, ByteArray, FloatArray, Four, IntArray, Three

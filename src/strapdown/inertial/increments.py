@@ -19,7 +19,7 @@ import numpy as np
 from strapdown._html import FieldsAsHtml
 from strapdown._kernels.compilation import quickest
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
-from strapdown.geometry.vectors import ZERO
+from strapdown.geometry.triples import ZERO
 from strapdown.inertial import coning_sculling as kernels
 from strapdown.samples import SampleKind, as_kind
 from strapdown.series import Increments

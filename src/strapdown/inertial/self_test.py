@@ -22,7 +22,7 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.geometry.vectors import add, scaled
+from strapdown.geometry.triples import add, scaled
 from strapdown.inertial.increments import require_positive
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S

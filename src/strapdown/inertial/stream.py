@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._checks import as_three
-from strapdown.geometry.vectors import ZERO, add
+from strapdown.geometry.triples import ZERO, add
 from strapdown.inertial import coning_sculling as kernels
 from strapdown.inertial.increments import FRESH, WindowRule, as_integrable, report_of, rule_of
 from strapdown.samples import SampleKind

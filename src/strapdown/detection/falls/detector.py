@@ -30,7 +30,8 @@ from strapdown.detection.intake import (
     seconds,
     take_in_order,
 )
-from strapdown.geometry.vectors import approach, clear, cross, distance2, dot, put, square, three
+from strapdown.geometry.triples import cross
+from strapdown.geometry.vectors import approach, clear, distance2, dot, put, square, three
 
 if TYPE_CHECKING:
     from strapdown._typing import Three

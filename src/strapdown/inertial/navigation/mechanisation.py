@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Record
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.geometry.vectors import ZERO, add, cross, length, plus, scaled, square
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import length, square
 from strapdown.geometry.wgs84 import (
     CENTRIFUGAL_RATIO,
     ECCENTRICITY_SQUARED,

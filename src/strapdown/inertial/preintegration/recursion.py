@@ -17,27 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.formulas import quaternion_multiply
-from strapdown.geometry.vectors import (
-    ZERO,
-    add,
-    add_to,
-    cross,
-    dot,
-    four,
-    plus,
-    put,
-    put_four,
-    scaled,
-    square,
-    three,
-)
-from strapdown.inertial.coning_sculling import (
-    NEVER,
-    POINT,
-    integral,
-    is_uneven,
-    quadrature_weights,
-)
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import add_to, dot, four, put, put_four, square, three
+from strapdown.inertial.coning_sculling import NEVER, POINT, integral, is_uneven, quadrature_weights
 from strapdown.inertial.preintegration.step import InputJacobian, Step, by_input, step_of, times
 from strapdown.samples.sample import MAX_FORCE, MAX_RATE, usable
 

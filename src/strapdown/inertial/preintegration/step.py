@@ -11,7 +11,8 @@ from typing import NamedTuple, TypeAlias
 from strapdown._kernels.kernel import kernel
 from strapdown._typing import Four, Three
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate, quaternion_to_matrix
-from strapdown.geometry.vectors import ZERO, add, cross, dot, plus, scaled, square
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import dot, square
 from strapdown.inertial.navigation.mechanisation import coefficients, increments
 
 Rows: TypeAlias = tuple[Three, Three, Three]
