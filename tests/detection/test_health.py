@@ -131,7 +131,7 @@ def test_parameters_reach_the_detectors():
     assert found_in(still)[1][0].kind == "failed"
     exempt = HealthParams(stuck=StuckParams(noise_free=True))
     assert found_in(still, exempt)[1] == []
-    with pytest.raises(ValueRangeError, match="HealthParams"):
+    with pytest.raises(ValueRangeError, match="hysteresis_s"):
         HealthParams(hysteresis_s=0.0)
 
 

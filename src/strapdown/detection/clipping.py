@@ -20,6 +20,7 @@ from strapdown.detection.intake import (
     take_in_order,
 )
 from strapdown.px4.health import ClippingReport
+from strapdown.samples.params import MAY_BE_INFINITE
 
 if TYPE_CHECKING:
     from strapdown._kernels.records import Vector
@@ -49,8 +50,8 @@ class ClippingParams(DetectorParams):
         A value is not positive, or not a number.
     """
 
-    gyro_range_rad_s: float | None = field(default=None, metadata={"infinite": True})
-    accel_range_m_s2: float | None = field(default=None, metadata={"infinite": True})
+    gyro_range_rad_s: float | None = field(default=None, metadata=MAY_BE_INFINITE)
+    accel_range_m_s2: float | None = field(default=None, metadata=MAY_BE_INFINITE)
     merge_s: float = 0.1
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
@@ -12,19 +11,19 @@ import numpy as np
 from strapdown._checks import as_params
 from strapdown._html import FieldsAsHtml
 from strapdown._kernels.kernel import bind, kernel
-from strapdown._kernels.records import record_like, values_of
+from strapdown._kernels.records import values_of
 from strapdown.detection.events import Event, Events
 from strapdown.detection.intake import DetectorCounts, DetectorEvent, DetectorMemory
-from strapdown.errors import ShapeError, UnknownNameError, ValueRangeError
+from strapdown.errors import ShapeError, UnknownNameError
 from strapdown.geometry.frames import BodyFrame
 from strapdown.samples.execution import Execution, Program
+from strapdown.samples.params import CheckedParams
 from strapdown.samples.sample import ImuSample, Sample, SampleColumns, numbers_of
 from strapdown.samples.state import SavedState
 from strapdown.series.series import require_series
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from dataclasses import Field
+    from collections.abc import Callable, Iterable, Sequence
 
     from strapdown._kernels.records import Record, RecordArray
     from strapdown.samples.sample import Numbers
@@ -36,7 +35,7 @@ __all__ = ["Detector", "DetectorParams", "DetectorReport", "DetectorState", "det
 
 
 @dataclass(frozen=True)
-class DetectorParams:
+class DetectorParams(CheckedParams):
     """Base of the parameters: numbers, each with its unit in its name.
 
     A field is a float, a tuple of three floats, a flag, None (unknown), or the parameters of
@@ -46,49 +45,9 @@ class DetectorParams:
     ------
     ValueRangeError
         A number is not positive, or not finite. A field declared with the metadata ``zero`` may
-        be zero, one with ``infinite`` may be infinite, one with ``signed`` negative.
+        be zero, one with ``infinite`` may be infinite, one with ``signed`` negative; one with
+        ``most`` is at most that.
     """
-
-    BESIDE: ClassVar[Mapping[str, Any]] = {}  # further values for kernels, with their defaults
-
-    def __post_init__(self) -> None:
-        for entry in fields(self):
-            value = getattr(self, entry.name)
-            for number in value if isinstance(value, tuple) else (value,):
-                if number is None or isinstance(number, DetectorParams):
-                    continue
-                usable = number > 0.0 or (number == 0.0 and "zero" in entry.metadata)
-                usable |= "signed" in entry.metadata and not math.isnan(number)
-                if not usable or (math.isinf(number) and "infinite" not in entry.metadata):
-                    raise ValueRangeError(
-                        f"expected {entry.name} of {type(self).__name__} finite and positive, "
-                        f"got {value}"
-                    )
-
-    @classmethod
-    @cache
-    def record(cls) -> type[Record]:
-        """Return the record type of the parameters in kernels, with the same names."""
-        default = cls()
-        known = {entry.name: _setting(entry, default) for entry in fields(cls)}
-        return record_like(cls.__name__, known | dict(cls.BESIDE))
-
-    def settings(self, **beside: object) -> Record:
-        """Return the parameters and further values as a record for kernels, with NaN for None."""
-        known = {entry.name: _setting(entry, self) for entry in fields(self)}
-        return self.record()(**known, **beside)
-
-
-def _setting(entry: Field[Any], params: DetectorParams) -> object:
-    """Return a parameter in the form for kernels."""
-    value = getattr(params, entry.name)
-    if isinstance(value, DetectorParams):
-        return value.settings()
-    if isinstance(value, bool):
-        return value
-    if "tuple" in str(entry.type):
-        return [math.nan] * 3 if value is None else [float(number) for number in value]
-    return math.nan if value is None else float(value)
 
 
 Params = TypeVar("Params", bound=DetectorParams)

@@ -19,6 +19,7 @@ from strapdown.detection.intake import (
 )
 from strapdown.geometry.vectors import add_to, clear, distance2, put, square, three
 from strapdown.messages.imu import Imu
+from strapdown.samples.params import MAY_BE_NEGATIVE, MAY_BE_ZERO
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -69,13 +70,13 @@ class FreeFallParams(DetectorParams):
     turning_spread_m_s2: float = 0.1 * STANDARD_GRAVITY
     min_duration_s: float = 0.1
     release_ratio: float = 1.5
-    bridge_s: float = field(default=0.01, metadata={"zero": True})
+    bridge_s: float = field(default=0.01, metadata=MAY_BE_ZERO)
     push_m_s2: float = 1.5 * STANDARD_GRAVITY
     push_window_s: float = 0.3
     impact_m_s2: float = 3.0 * STANDARD_GRAVITY
     impact_window_s: float = 0.1
     gravity_m_s2: float = STANDARD_GRAVITY
-    lever_arm_m: tuple[float, float, float] | None = field(default=None, metadata={"signed": True})
+    lever_arm_m: tuple[float, float, float] | None = field(default=None, metadata=MAY_BE_NEGATIVE)
 
 
 # Phases: LOW is not yet long enough, ENDED waits for an impact.

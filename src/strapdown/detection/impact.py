@@ -18,6 +18,7 @@ from strapdown.detection.intake import (
     take_in_order,
 )
 from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
+from strapdown.samples.params import MAY_BE_INFINITE
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class ImpactParams(DetectorParams):
     """
 
     threshold_m_s2: float = 3.0 * STANDARD_GRAVITY
-    jerk_m_s3: float = field(default=math.inf, metadata={"infinite": True})
+    jerk_m_s3: float = field(default=math.inf, metadata=MAY_BE_INFINITE)
     smoothing_s: float = 0.25
     merge_s: float = 0.05
     longest_s: float = 1.0

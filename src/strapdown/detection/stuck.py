@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import bind, inlined_kernel, kernel
@@ -57,7 +57,7 @@ class StuckParams(DetectorParams):
     gyro_sigma_rad_s: float | None = None
     accel_sigma_m_s2: float | None = None
     quiet_s: float = 10.0
-    noise_free: bool = field(default=False, metadata={"zero": True})
+    noise_free: bool = False
 
 
 LEAST_RUN: Final = 8.0

@@ -16,8 +16,8 @@ from strapdown.estimation.attitude import UNKNOWN, normalise, turn_body, turn_wo
 from strapdown.estimation.intake import BRIDGE_S, FilterCounts, FilterMemory, Intake, intake
 from strapdown.estimation.params import FilterParams
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
+from strapdown.geometry.triples import plus, scaled
 from strapdown.geometry.vectors import clamped, four, length, square, three
-from strapdown.inertial.navigation.mechanisation import plus, scaled
 from strapdown.samples import SampleKind
 from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.params import MAY_BE_ZERO

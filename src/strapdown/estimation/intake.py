@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, vector, zeros
+from strapdown.geometry.triples import plus, scaled
 from strapdown.geometry.vectors import put, square, three
-from strapdown.inertial.navigation.mechanisation import plus, scaled
 from strapdown.samples.clock import DROPPED, MERGED, START, STEP, Clock, Counts, gap_after, tick
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE, MIN_FIELD, Sample, usable
 

@@ -13,17 +13,15 @@ cone, would leave a drift of w a^3 / 2 at a frequency w of one cycle in each int
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernels.kernel import inlined_kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import square
 
 if TYPE_CHECKING:
-    from strapdown._typing import BoolArray, ByteArray, FloatArray, IntArray
-
-Vector: TypeAlias = tuple[float, float, float]
-Quaternion: TypeAlias = tuple[float, float, float, float]
-Weights: TypeAlias = tuple[float, float, float, float]
+    from strapdown._typing import BoolArray, ByteArray, FloatArray, Four, IntArray, Three
 
 # Kinds of samples: the value at its stamp, or mean or integral since the sample before. ABSENT is
 # no sensor, with zeros as increments.
@@ -36,7 +34,6 @@ STARTED, INTEGRATED, UNEVEN, NOT_FINITE, REPEATED, GAP, BACKWARD = range(EVENTS)
 
 NEVER = -(2**63)
 UNBOUNDED = 2**63 - 1  # longer than any spacing
-ZERO = (0.0, 0.0, 0.0)
 UNTURNED = (0.0, 0.0, 0.0, 1.0)
 LONGEST_TURN = 1.5 * math.pi
 """Angle of an interval up to which its rotation vector follows from its rotation [rad]; a whole
@@ -76,19 +73,19 @@ class IntegratorState(NamedTuple):
     samples: int  # samples in the open interval
     h1_ns: int  # the last two spacings; 0 before the start of the history
     h2_ns: int
-    w1: Vector  # the last three samples of angular velocity, newest first
-    w2: Vector
-    w3: Vector
-    f1: Vector  # the last three samples of specific force
-    f2: Vector
-    f3: Vector
-    angle: Vector  # integral over the last step
-    velocity: Vector
-    alpha: Vector  # sums over the open interval
-    nu: Vector
-    coning: Vector
-    sculling: Vector
-    turn: Quaternion  # rotation since the start of the open interval, x, y, z, w
+    w1: Three  # the last three samples of angular velocity, newest first
+    w2: Three
+    w3: Three
+    f1: Three  # the last three samples of specific force
+    f2: Three
+    f3: Three
+    angle: Three  # integral over the last step
+    velocity: Three
+    alpha: Three  # sums over the open interval
+    nu: Three
+    coning: Three
+    sculling: Three
+    turn: Four  # rotation since the start of the open interval, x, y, z, w
     gyro_clipping: int
     accel_clipping: int
     hole: int  # 1: an increment since the last sample is unknown
@@ -97,7 +94,7 @@ class IntegratorState(NamedTuple):
 
 
 @inlined_kernel
-def begin(t_ns: int, w: Vector, f: Vector, discarded: int, lost_ns: int) -> IntegratorState:
+def begin(t_ns: int, w: Three, f: Three, discarded: int, lost_ns: int) -> IntegratorState:
     """Return the state after a first sample."""
     return IntegratorState(
         t_ns, t_ns, 0, 0, 0, w, ZERO, ZERO, f, ZERO, ZERO,
@@ -135,8 +132,8 @@ def is_ready(s: IntegratorState, rule: Rule) -> bool:
 def advance(
     s: IntegratorState,
     t_ns: int,
-    w: Vector,
-    f: Vector,
+    w: Three,
+    f: Three,
     gyro_clipping: int,
     accel_clipping: int,
     rule: Rule,
@@ -184,7 +181,7 @@ def is_uneven(h0: int, h1: int, h2: int) -> bool:
 
 
 @inlined_kernel
-def quadrature_weights(h0: float, h1: float, h2: float) -> Weights:
+def quadrature_weights(h0: float, h1: float, h2: float) -> Four:
     """Return the weights of the newest four samples in the integral over the newest spacing.
 
     They integrate the polynomial through the samples, in divided differences; for equal
@@ -215,97 +212,66 @@ def quadrature_weights(h0: float, h1: float, h2: float) -> Weights:
 
 @inlined_kernel
 def integral(
-    kind: int, h: float, weights: Weights, v0: Vector, v1: Vector, v2: Vector, v3: Vector
-) -> Vector:
+    kind: int, h: float, weights: Four, v0: Three, v1: Three, v2: Three, v3: Three
+) -> Three:
     """Return the integral over the last step of h, from the newest of four samples on."""
     if kind >= INTEGRAL:
         return v0
-    x0, y0, z0 = v0
     if kind == MEAN:
-        return h * x0, h * y0, h * z0
+        return scaled(v0, h)
     c0, c1, c2, c3 = weights
-    x1, y1, z1 = v1
-    x2, y2, z2 = v2
-    x3, y3, z3 = v3
-    return (
-        c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3,
-        c0 * y0 + c1 * y1 + c2 * y2 + c3 * y3,
-        c0 * z0 + c1 * z1 + c2 * z2 + c3 * z3,
-    )
+    return plus(plus(plus(scaled(v0, c0), v1, c1), v2, c2), v3, c3)
 
 
 @inlined_kernel
 def corrections(
-    alpha: Vector, last_angle: Vector, angle: Vector,
-    nu: Vector, last_velocity: Vector, velocity: Vector,
-) -> tuple[Vector, Vector]:  # fmt: skip
+    alpha: Three, last_angle: Three, angle: Three,
+    nu: Three, last_velocity: Three, velocity: Three,
+) -> tuple[Three, Three]:  # fmt: skip
     """Return the coning and sculling terms of a new angle and velocity (Savage 1998).
 
     With a = alpha + last_angle/6 and b = nu + last_velocity/6, where alpha and nu are the sums
     before: 1/2 a x angle, and 1/2 (a x velocity + b x angle).
     """
-    x, y, z = angle
-    u, v, w = velocity
-    ax, ay, az = (
-        alpha[0] + last_angle[0] / 6.0,
-        alpha[1] + last_angle[1] / 6.0,
-        alpha[2] + last_angle[2] / 6.0,
-    )
-    bx, by, bz = (
-        nu[0] + last_velocity[0] / 6.0,
-        nu[1] + last_velocity[1] / 6.0,
-        nu[2] + last_velocity[2] / 6.0,
-    )
-    return (
-        (0.5 * (ay * z - az * y), 0.5 * (az * x - ax * z), 0.5 * (ax * y - ay * x)),
-        (
-            0.5 * ((ay * w - az * v) + (by * z - bz * y)),
-            0.5 * ((az * u - ax * w) + (bz * x - bx * z)),
-            0.5 * ((ax * v - ay * u) + (bx * y - by * x)),
-        ),
-    )
+    a, b = plus_part(alpha, last_angle, 6.0), plus_part(nu, last_velocity, 6.0)
+    sculling = add(cross(a, velocity), cross(b, angle))
+    return scaled(cross(a, angle), 0.5), scaled(sculling, 0.5)
 
 
 @inlined_kernel
-def turned(turn: Quaternion, last_angle: Vector, angle: Vector) -> Quaternion:
+def turned(turn: Four, last_angle: Three, angle: Three) -> Four:
     """Return a rotation followed by that of a step: angle + last_angle x angle / 12.
 
     After a step beyond the longest turn it is unknown: NaN.
     """
-    x, y, z = angle
-    u, v, w = last_angle
-    x, y, z = (
-        x + (v * z - w * y) / 12.0,
-        y + (w * x - u * z) / 12.0,
-        z + (u * y - v * x) / 12.0,
-    )
-    if not x * x + y * y + z * z < LONGEST_TURN * LONGEST_TURN:
+    step = plus_part(angle, cross(last_angle, angle), 12.0)
+    if not square(step) < LONGEST_TURN * LONGEST_TURN:
         return math.nan, math.nan, math.nan, math.nan
-    return quaternion_multiply(*turn, *quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
+    return quaternion_multiply(*turn, *quaternion_exp(*scaled(step, 0.5)))
 
 
 @inlined_kernel
-def coning_of(s: IntegratorState) -> Vector:
+def coning_of(s: IntegratorState) -> Three:
     """Return the rotation vector of the open interval less the sum of its angles."""
-    a, b, c = s.alpha
-    square = a * a + b * b + c * c
+    total = square(s.alpha)
     x, y, z, w = s.turn
-    if square > LONGEST_TURN * LONGEST_TURN or math.isnan(w):
+    if total > LONGEST_TURN * LONGEST_TURN or math.isnan(w):
         return s.coning
-    sine = math.sqrt(x * x + y * y + z * z)
+    sine = math.sqrt(square((x, y, z)))
     scale = 2.0 * math.atan2(sine, w) / sine if sine > 0.0 else 2.0
-    x, y, z = scale * x - a, scale * y - b, scale * z - c
+    coning = plus(scaled((x, y, z), scale), s.alpha, -1.0)
     # Within rounding the sum is as good, and exactly zero for turns about one axis.
-    return s.coning if x * x + y * y + z * z <= ROUNDING * ROUNDING * square else (x, y, z)
+    return s.coning if square(coning) <= ROUNDING * ROUNDING * total else coning
 
 
 @inlined_kernel
-def add(a: Vector, b: Vector) -> Vector:
-    return a[0] + b[0], a[1] + b[1], a[2] + b[2]
+def plus_part(a: Three, b: Three, parts: float) -> Three:
+    """Return a + b / parts."""
+    return a[0] + b[0] / parts, a[1] + b[1] / parts, a[2] + b[2] / parts
 
 
 @inlined_kernel
-def is_finite(v: Vector) -> bool:
+def is_finite(v: Three) -> bool:
     return math.isfinite(v[0]) and math.isfinite(v[1]) and math.isfinite(v[2])
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from strapdown._html import FieldsAsHtml
 from strapdown._kernels.compilation import quickest
 from strapdown.errors import ShapeError, TimeOrderError, ValueRangeError
+from strapdown.geometry.triples import ZERO
 from strapdown.inertial import coning_sculling as kernels
 from strapdown.samples import SampleKind, as_kind
 from strapdown.series import Increments
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Integration", "IntegrationReport", "WindowRule", "increments_from_rates", "integrate"]
 
-FRESH: Final = kernels.begin(kernels.NEVER, kernels.ZERO, kernels.ZERO, 0, 0)
+FRESH: Final = kernels.begin(kernels.NEVER, ZERO, ZERO, 0, 0)
 
 
 def require_positive(name: str, value: float) -> None:

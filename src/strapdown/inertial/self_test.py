@@ -22,17 +22,16 @@ import numpy as np
 from strapdown.errors import ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.inertial.coning_sculling import Vector, add
+from strapdown.geometry.triples import add, scaled
 from strapdown.inertial.increments import require_positive
 from strapdown.series import ImuSeries, Increments
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
-    from strapdown._typing import FloatArray, IntArray
+    from strapdown._typing import FloatArray, Four, IntArray, Three
 
 __all__ = ["CASES", "Case", "Coning", "Integrator", "Sculling", "delay_s", "drift", "packet_means"]
 
-Quaternion: TypeAlias = tuple[float, float, float, float]
 Integrator: TypeAlias = Callable[[ImuSeries, int], Increments]
 
 _WARM_UP: Final = 8
@@ -303,14 +302,13 @@ def _span_s(increments: Increments) -> tuple[float, float]:
     return float(start_ns) / NS_PER_S, float(increments.t_ns[-1]) / NS_PER_S
 
 
-def _followed(increments: Increments) -> tuple[Quaternion, Vector]:
+def _followed(increments: Increments) -> tuple[Four, Three]:
     """Return attitude and velocity after consecutive increments, in the axes at their start."""
     q, velocity = (0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0)
     for angle, push in zip(
         increments.delta_angle.tolist(), increments.delta_velocity.tolist(), strict=True
     ):
-        x, y, z = angle
-        middle = quaternion_multiply(*q, *quaternion_exp(x / 4.0, y / 4.0, z / 4.0))
+        middle = quaternion_multiply(*q, *quaternion_exp(*scaled(angle, 0.25)))
         velocity = add(velocity, quaternion_rotate(*middle, *push))
-        q = quaternion_multiply(*q, *quaternion_exp(x / 2.0, y / 2.0, z / 2.0))
+        q = quaternion_multiply(*q, *quaternion_exp(*scaled(angle, 0.5)))
     return q, velocity

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._checks import as_three
+from strapdown.geometry.triples import ZERO, add
 from strapdown.inertial import coning_sculling as kernels
 from strapdown.inertial.increments import FRESH, WindowRule, as_integrable, report_of, rule_of
 from strapdown.samples import SampleKind
@@ -13,6 +14,7 @@ from strapdown.samples import SampleKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from strapdown._typing import Three
     from strapdown.inertial.increments import IntegrationReport
 
 __all__ = ["Increment", "IncrementIntegrator"]
@@ -39,10 +41,10 @@ class Increment(NamedTuple):
 
     t_ns: int
     dt_ns: int
-    delta_angle: kernels.Vector
-    delta_velocity: kernels.Vector
-    coning: kernels.Vector
-    sculling: kernels.Vector
+    delta_angle: Three
+    delta_velocity: Three
+    coning: Three
+    sculling: Three
     gyro_clipping: int
     accel_clipping: int
 
@@ -133,8 +135,8 @@ class IncrementIntegrator:
         state, event = kernels.advance(
             self.state,
             int(t_ns),
-            as_three(angular_velocity, "angular_velocity") if self._gyro else kernels.ZERO,
-            as_three(specific_force, "specific_force") if self._accel else kernels.ZERO,
+            as_three(angular_velocity, "angular_velocity") if self._gyro else ZERO,
+            as_three(specific_force, "specific_force") if self._accel else ZERO,
             gyro_clipping,
             accel_clipping,
             self._rule,
@@ -149,8 +151,8 @@ class IncrementIntegrator:
         return Increment(
             state.t_ns,
             state.t_ns - state.start_ns,
-            kernels.add(state.alpha, coning) if self._gyro else _UNKNOWN,
-            kernels.add(state.nu, state.sculling) if self._accel else _UNKNOWN,
+            add(state.alpha, coning) if self._gyro else _UNKNOWN,
+            add(state.nu, state.sculling) if self._accel else _UNKNOWN,
             coning,
             state.sculling,
             state.gyro_clipping,

@@ -63,9 +63,8 @@ def tick(
         return DROPPED, 0.0
     dt = (t_ns - previous) * 1e-9
     if steps == 1.0 and interval > gap_after(dt):
-        count_gap(
-            counts, int(interval * 1e9 + 0.5)
-        )  # the first step was a gap: only the second one shows it
+        # the first step was a gap: only the second one shows it
+        count_gap(counts, int(interval * 1e9 + 0.5))
         interval = dt
     elif steps > 0.0 and dt > gap_after(interval):
         count_gap(counts, t_ns - previous)

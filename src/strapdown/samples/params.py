@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from strapdown._kernels.records import record_like
 from strapdown.errors import UnknownNameError, ValueRangeError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from dataclasses import Field
-    from typing import Any
 
     from strapdown._kernels.records import Record
 
@@ -24,12 +23,19 @@ Params = TypeVar("Params")
 _SMALLEST: Final = math.ulp(0.0)
 _LARGEST: Final = math.nextafter(math.inf, 0.0)
 
-# Metadata of a field; it is positive and finite otherwise.
-MAY_BE_ZERO: Final = {"least": 0.0}
-MAY_BE_NEGATIVE: Final = {"least": -_LARGEST}
-MAY_BE_INFINITE: Final = {"most": math.inf}
+# Metadata of a field; it is positive and finite otherwise. {"most": 1.0} limits it further.
+MAY_BE_ZERO: Final = {"zero": True}
+MAY_BE_NEGATIVE: Final = {"signed": True}
+MAY_BE_INFINITE: Final = {"infinite": True}
 
-_FORMS: Final = {"float": 0.0, "bool": False, "int": 0}
+_FORMS: Final[Mapping[str, Any]] = {
+    "float": 0.0,
+    "bool": False,
+    "int": 0,
+    "float | None": math.nan,
+    "tuple[float, float, float] | None": [math.nan] * 3,
+}
+"""Types of fields that kernels get, in the form of a record."""
 _TYPES: Final[dict[type, str]] = {
     bool: "true or false",
     int: "a whole number",
@@ -41,9 +47,10 @@ _TYPES: Final[dict[type, str]] = {
 
 @dataclass(frozen=True)
 class CheckedParams:
-    """Base of the parameters: fields that are numbers or flags, each with a default.
+    """Base of the parameters: numbers, flags, and parameters of others, each with a default.
 
-    Fields of other types are left to the subclass.
+    None is a number or a vector that is not known. Fields of other types are left to the
+    subclass.
 
     Raises
     ------
@@ -51,32 +58,55 @@ class CheckedParams:
         A number is not positive, or not finite, and its field does not allow it.
     """
 
-    BESIDE: ClassVar[Mapping[str, float]] = {}  # attributes, not fields, that kernels get too
+    BESIDE: ClassVar[Mapping[str, Any]] = {}  # further values for kernels, with their defaults
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            if entry.type in _FORMS:
-                _check(entry, getattr(self, entry.name))
+            value, form = getattr(self, entry.name), str(entry.type)
+            if form in _FORMS and not (value is None and "None" in form):
+                _check(entry, value, value if "tuple" in form else (value,))
 
     @classmethod
     @cache
     def record(cls) -> type[Record]:
         """Return the record type of the parameters in kernels, with the same names."""
-        forms = {e.name: _FORMS[str(e.type)] for e in fields(cls) if e.type in _FORMS}
+        default = cls()
+        forms: dict[str, Any] = {}
+        for entry in fields(cls):
+            value = getattr(default, entry.name)
+            if entry.type in _FORMS:
+                forms[entry.name] = _FORMS[str(entry.type)]
+            elif isinstance(value, CheckedParams):
+                forms[entry.name] = value.settings()
         return record_like(cls.__name__, {**forms, **cls.BESIDE})
 
-    def settings(self) -> Record:
-        """Return the parameters as a record for kernels."""
+    def settings(self, **beside: object) -> Record:
+        """Return the parameters as a record for kernels, with NaN for None.
+
+        Values of ``BESIDE`` that are not given are attributes, or else have their defaults.
+        """
         record = self.record()
-        values = {name: type(form)(getattr(self, name)) for name, form in record.fresh().items()}
-        return record(**values)
+        forms = record.fresh()
+        values = {n: beside.get(n, getattr(self, n, form)) for n, form in forms.items()}
+        return record(**{name: _in_form(forms[name], value) for name, value in values.items()})
 
 
-def _check(entry: Field[Any], value: float) -> None:
-    """Require a number within the range that its field declares."""
-    least = 0.0 if entry.type == "bool" else entry.metadata.get("least", _SMALLEST)
-    most = entry.metadata.get("most", _LARGEST)
-    if least <= value <= most:
+def _in_form(form: Any, value: Any) -> Any:  # noqa: ANN401 (of any field)
+    """Return a value in the form of a field of a record, which is NaN where None is a value."""
+    if value is None:
+        return form
+    if isinstance(value, CheckedParams):
+        return value.settings()
+    return [float(number) for number in value] if isinstance(form, list) else type(form)(value)
+
+
+def _check(entry: Field[Any], value: object, numbers: Iterable[float]) -> None:
+    """Require the numbers of a value within the range that its field declares."""
+    marks = entry.metadata
+    least = 0.0 if "zero" in marks or entry.type == "bool" else _SMALLEST
+    least = -_LARGEST if "signed" in marks else least
+    most = marks.get("most", math.inf if "infinite" in marks else _LARGEST)
+    if all(least <= number <= most for number in numbers):
         return
     words = {_LARGEST: ["finite"], math.inf: []}.get(most, [f"up to {most:g}"])
     words += {_SMALLEST: ["positive"], 0.0: ["not negative"]}.get(least, [])

@@ -15,6 +15,7 @@ import numpy as np
 from strapdown._checks import as_finite, as_params
 from strapdown.detection import DetectorParams, Event
 from strapdown.errors import ValueRangeError
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class BiasTrackParams(DetectorParams):
         A value is not positive or not finite.
     """
 
-    random_walk: float = field(default=3e-5, metadata={"zero": True})
-    floor: float = field(default=5e-5, metadata={"zero": True})
+    random_walk: float = field(default=3e-5, metadata=MAY_BE_ZERO)
+    floor: float = field(default=5e-5, metadata=MAY_BE_ZERO)
     jump_sigmas: float = 6.0
     drift_sigmas: float = 8.0
     slack_sigmas: float = 0.5

@@ -12,6 +12,7 @@ import numpy as np
 from strapdown.calibration.in_use.bias_track import BiasTrackParams
 from strapdown.detection import DetectorParams
 from strapdown.geometry.wgs84 import EARTH_RATE
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import NS_PER_S, RAD_PER_DEG
 
 if TYPE_CHECKING:
@@ -58,9 +59,9 @@ class RestParams(DetectorParams):
 
     bias_max_rad_s: float = 3.0 * RAD_PER_DEG
     direction_rad: float = 0.5 * RAD_PER_DEG
-    unseen_rate_rad_s: float = field(default=0.05 * RAD_PER_DEG, metadata={"zero": True})
+    unseen_rate_rad_s: float = field(default=0.05 * RAD_PER_DEG, metadata=MAY_BE_ZERO)
     bias_instability_rad_s: float = 5e-5
-    resolution_rad_s: float = field(default=0.0, metadata={"zero": True})
+    resolution_rad_s: float = field(default=0.0, metadata=MAY_BE_ZERO)
     shock_m_s2: float = 50.0
     track: BiasTrackParams = field(default_factory=BiasTrackParams)
 

@@ -30,7 +30,8 @@ from strapdown.detection.intake import (
     seconds,
     take_in_order,
 )
-from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
+from strapdown.geometry.triples import cross
+from strapdown.geometry.vectors import approach, clear, distance2, dot, put, square, three
 
 if TYPE_CHECKING:
     from strapdown._typing import Three
@@ -250,9 +251,7 @@ def decide(s: FallMemory, p: Settings, candidate: Candidate, t_ns: int, event: F
 @kernel
 def angle_between(v: Three, other: Three) -> float:
     """Return the angle between two vectors [rad]; exact also where they nearly coincide."""
-    (x, y, z), (a, b, c) = v, other
-    turn = (y * c - z * b, z * a - x * c, x * b - y * a)
-    return math.atan2(math.sqrt(square(turn)), x * a + y * b + z * c)
+    return math.atan2(math.sqrt(square(cross(v, other))), dot(v, other))
 
 
 @kernel

@@ -58,9 +58,9 @@ def add(
 ) -> None:
     """Add a sample to its cell; ``low`` is the threshold of low specific force."""
     cell.covered += weight
-    cell.force[0] += weight * force[0]
-    cell.force[1] += weight * force[1]
-    cell.force[2] += weight * force[2]
+    for k in range(3):
+        cell.force[k] += weight * force[k]
+        cell.smooth[k] += weight * smooth[k]
     if norm < cell.lowest:
         cell.lowest = norm
         cell.lowest_at_ns = at_ns
@@ -69,9 +69,6 @@ def add(
     if norm < FREE:
         cell.free_for += weight
     x, y, z = smooth[0], smooth[1], smooth[2]
-    cell.smooth[0] += weight * x
-    cell.smooth[1] += weight * y
-    cell.smooth[2] += weight * z
     cell.products[0] += weight * x * x
     cell.products[1] += weight * y * y
     cell.products[2] += weight * z * z

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from strapdown.detection.detector import DetectorParams
-from strapdown.errors import ValueRangeError
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class FallParams(DetectorParams):
     high_m_s2: float = 2.5 * STANDARD_GRAVITY
     high_below_40_hz_m_s2: float = 1.8 * STANDARD_GRAVITY
     angle_rad: float = 45.0 * RAD_PER_DEG
-    coverage: float = 0.8
+    coverage: float = field(default=0.8, metadata={"most": 1.0})
     long_lie_s: float = 10.0
     long_lie_within_s: float = 60.0
     still_m_s2: float = 0.5
@@ -73,11 +72,6 @@ class FallParams(DetectorParams):
         "offset": math.nan,
         "likely": math.nan,
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.coverage > 1.0:
-            raise ValueRangeError(f"expected coverage up to 1, got {self.coverage}")
 
 
 FALL_PRESETS: Final[Mapping[str, FallParams]] = MappingProxyType(

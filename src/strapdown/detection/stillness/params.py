@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from strapdown._checks import as_member
 from strapdown.detection.detector import DetectorParams
 from strapdown.errors import ValueRangeError
+from strapdown.samples.params import MAY_BE_ZERO
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 
 if TYPE_CHECKING:
@@ -75,11 +76,11 @@ class StillnessParams(DetectorParams):
     accel_sigma_m_s2: float = 0.01
     gyro_sigma_rad_s: float = 0.1 * RAD_PER_DEG
     gravity_m_s2: float = STANDARD_GRAVITY
-    accel_bias_m_s2: float = field(default=0.0, metadata={"zero": True})
-    gyro_bias_rad_s: float = field(default=0.0, metadata={"zero": True})
+    accel_bias_m_s2: float = field(default=0.0, metadata=MAY_BE_ZERO)
+    gyro_bias_rad_s: float = field(default=0.0, metadata=MAY_BE_ZERO)
     threshold: float | None = 1e5
     leave_ratio: float = 2.0
-    min_duration_s: float = field(default=0.0, metadata={"zero": True})
+    min_duration_s: float = field(default=0.0, metadata=MAY_BE_ZERO)
     tau_s: float = 0.5
     rate_deviation_rad_s: float = 2.0 * RAD_PER_DEG
     force_deviation_m_s2: float = 0.5

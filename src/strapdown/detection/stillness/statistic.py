@@ -121,11 +121,7 @@ def follow(
 @kernel
 def push(s: StillnessMemory, p: Settings, t_ns: int, rate: Three, force: Three) -> None:
     """Add a sample to the window, and remove samples that are too old."""
-    newest, count = s.newest + 1, s.count
-    if (
-        newest == CAPACITY
-    ):  # once per round: sums are computed again, so that rounding errors do not accumulate
-        newest = 0
+    newest, count = (s.newest + 1) % CAPACITY, s.count
     # the window has the samples of its length, within half a sampling interval
     oldest_ns = t_ns - int((p.window_s - 0.5 * s.clock.interval) * 1e9)
     while count > 0:
@@ -139,6 +135,7 @@ def push(s: StillnessMemory, p: Settings, t_ns: int, rate: Three, force: Three) 
     s.stamps[newest] = t_ns
     s.newest, s.count = newest, count + 1
     if newest == 0 or count == 0:
+        # once per round sums are computed again, so that rounding errors do not accumulate
         clear(s.rate_sum)
         clear(s.force_sum)
         clear(s.force_squares)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from strapdown._kernels.kernel import kernel
 from strapdown.detection.voting.memory import FAILED, MEASURES, VOTES
-from strapdown.geometry.vectors import clear, put, square, three
+from strapdown.geometry.vectors import approach, clear, distance2, dot, put, square, three
 from strapdown.samples.sample import usable
 
 if TYPE_CHECKING:
@@ -62,17 +62,11 @@ def median(sensors: Sequence[Sensor], axis: int, least: int) -> float:
 @kernel
 def follow(voted: Voted, step: Step) -> None:
     """Update both low-passes of the median of the sensors."""
-    total = change = 0.0
-    for k in range(3):
-        value = voted.value[k]
-        total += value * value
-        apart = value - voted.middle[k]
-        change += 0.5 * apart * apart
-        voted.middle[k] = value
-        voted.fast_middle[k] += step.fast * (value - voted.fast_middle[k])
-        voted.slow_middle[k] += step.slow * (value - voted.slow_middle[k])
-    voted.size += step.fast * (total - voted.size)
-    voted.change += step.fast * (change - voted.change)
+    voted.size += step.fast * (square(voted.value) - voted.size)
+    voted.change += step.fast * (0.5 * distance2(voted.value, voted.middle) - voted.change)
+    put(voted.middle, three(voted.value))
+    approach(voted.fast_middle, step.fast, voted.value)
+    approach(voted.slow_middle, step.slow, voted.value)
 
 
 @kernel
@@ -105,17 +99,11 @@ def watch(sensor: Sensor, step: Step) -> None:
     if s.repeats == 0:
         put(s.fast_value, three(sensor.value))
         put(s.slow_value, three(sensor.value))
-    same, power = True, 0.0
-    for k in range(3):
-        new = sensor.value[k]
-        same = same and new == s.last[k]
-        s.last[k] = new
-        off = new - s.fast_value[k]
-        power += off * off
-        s.fast_value[k] += step.fast * off
-        s.slow_value[k] += step.slow * (new - s.slow_value[k])
-    s.power += step.fast * (power - s.power)
-    s.repeats = s.repeats + 1 if same else 1
+    s.repeats = s.repeats + 1 if three(sensor.value) == three(s.last) else 1
+    put(s.last, three(sensor.value))
+    s.power += step.fast * (distance2(sensor.value, s.fast_value) - s.power)
+    approach(s.fast_value, step.fast, sensor.value)
+    approach(s.slow_value, step.slow, sensor.value)
     s.cut += step.slow * ((1.0 if sensor.clipped else 0.0) - s.cut)
 
 
@@ -123,16 +111,14 @@ def watch(sensor: Sensor, step: Step) -> None:
 def compare(sensor: Sensor, voted: Voted, times: float, step: Step) -> None:
     """Update the residual of a sensor from the median, or from its partner (``times`` 2)."""
     s = sensor.memory
-    cross = 0.0
     for k in range(3):
         residual = times * (sensor.value[k] - voted.value[k])
         change = residual - s.residual[k]
         s.residual[k] = residual
-        s.fast_residual[k] += step.fast * (residual - s.fast_residual[k])
-        s.slow_residual[k] += step.slow * (residual - s.slow_residual[k])
         s.noise[k] += step.fast * (0.5 * change * change - s.noise[k])
-        cross += residual * voted.value[k]
-    s.cross += step.fast * (cross - s.cross)
+    approach(s.fast_residual, step.fast, s.residual)
+    approach(s.slow_residual, step.slow, s.residual)
+    s.cross += step.fast * (dot(s.residual, voted.value) - s.cross)
 
 
 @kernel

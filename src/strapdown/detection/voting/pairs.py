@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernels.kernel import kernel
 from strapdown.detection.voting.memory import FAILED, STUCK_REPEATS, VOTES
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
-from strapdown.geometry.vectors import clear, distance2, put, square, three
+from strapdown.geometry.vectors import approach, clear, distance2, put, square, three
 from strapdown.samples.sample import MAX_FORCE, MAX_RATE, usable
 
 if TYPE_CHECKING:
@@ -144,14 +144,11 @@ def carry(s: SensorMemory, rate: Vector, force: Vector, step: Step) -> None:
     if not (usable(rate, MAX_RATE) and usable(force, MAX_FORCE)):
         clear(s.carried)
         return
-    fx, fy, fz = three(force)
-    x, y, z = three(s.carried)
-    if step.dt == 0.0 or (x == 0.0 and y == 0.0 and z == 0.0):
-        put(s.carried, (fx, fy, fz))
+    if step.dt == 0.0 or square(s.carried) == 0.0:
+        put(s.carried, three(force))
         return
-    half, slow = -0.5 * step.dt, step.slow
+    half = -0.5 * step.dt
     turn = quaternion_exp(half * rate[0], half * rate[1], half * rate[2])
-    x, y, z = quaternion_rotate(*turn, x, y, z)
-    dx, dy, dz = fx - x, fy - y, fz - z
-    s.miss += slow * (dx * dx + dy * dy + dz * dz - s.miss)
-    put(s.carried, (x + slow * dx, y + slow * dy, z + slow * dz))
+    put(s.carried, quaternion_rotate(*turn, *three(s.carried)))
+    s.miss += step.slow * (distance2(force, s.carried) - s.miss)
+    approach(s.carried, step.slow, force)

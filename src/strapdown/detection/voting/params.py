@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from strapdown.detection.detector import DetectorParams
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
@@ -90,5 +90,5 @@ class VoterParams(DetectorParams):
     recover_s: float = 10.0
     hold_s: float = 1.0
     gravity_m_s2: float = STANDARD_GRAVITY
-    blend: bool = field(default=False, metadata={"zero": True})
-    noise_free: bool = field(default=False, metadata={"zero": True})
+    blend: bool = False
+    noise_free: bool = False

@@ -16,6 +16,7 @@ from strapdown.estimation.error_state.model import ACCEL_ERROR, PHI, XI
 from strapdown.estimation.error_state.state import AGE, HEADING, NORTH
 from strapdown.estimation.error_state.update import consider, joseph, project, set_variance
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
+from strapdown.geometry.triples import cross, plus
 from strapdown.geometry.vectors import (
     add_to,
     approach,
@@ -27,7 +28,6 @@ from strapdown.geometry.vectors import (
     square,
     three,
 )
-from strapdown.inertial.navigation.mechanisation import cross, plus
 from strapdown.units import RAD_PER_DEG
 
 if TYPE_CHECKING:

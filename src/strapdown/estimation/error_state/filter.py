@@ -45,8 +45,8 @@ from strapdown.estimation.error_state.update import set_variance, sigma, symmetr
 from strapdown.estimation.filter import FilterRow, RecursiveFilter, write
 from strapdown.estimation.intake import FilterCounts, intake
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate
+from strapdown.geometry.triples import plus
 from strapdown.geometry.vectors import add_to, clear, copy, four, put, square, three
-from strapdown.inertial.navigation.mechanisation import plus
 from strapdown.samples.clock import DROPPED, START
 from strapdown.units import STANDARD_GRAVITY
 

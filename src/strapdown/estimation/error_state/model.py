@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Final
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_to_matrix
+from strapdown.geometry.triples import scaled
 from strapdown.geometry.vectors import add_to, clear, four, matrix_times, put_four, square, three
-from strapdown.inertial.navigation.mechanisation import scaled
 from strapdown.units import STANDARD_GRAVITY
 
 if TYPE_CHECKING:

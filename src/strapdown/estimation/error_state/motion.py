@@ -19,9 +19,8 @@ from strapdown.estimation.error_state.history import (
 )
 from strapdown.estimation.intake import BRIDGE_S, Intake
 from strapdown.geometry.formulas import quaternion_rotate
+from strapdown.geometry.triples import add, cross, plus, scaled
 from strapdown.geometry.vectors import add_to, approach, clear, distance2, four, put, square, three
-from strapdown.inertial.coning_sculling import add
-from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
 from strapdown.samples.clock import START, STEP
 from strapdown.units import RAD_PER_DEG, STANDARD_GRAVITY
 

@@ -34,8 +34,9 @@ from strapdown.estimation.navigation.state import (
 )
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
+from strapdown.geometry.triples import cross
 from strapdown.geometry.vectors import clear, copy, four, put, three
-from strapdown.inertial.navigation.mechanisation import Earth, cross
+from strapdown.inertial.navigation.mechanisation import Earth
 from strapdown.samples.sample import Sample
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from strapdown._typing import Four, Three
     from strapdown.estimation.foot.params import FootParams
     from strapdown.estimation.intake import FilterCounts
+    from strapdown.inertial.navigation.mechanisation import Earth
 
     Parameters = Any  # a FootParams, passed to the kernels of the navigator
 

@@ -25,8 +25,9 @@ from strapdown.geometry.formulas import (
     quaternion_rotate,
     quaternion_to_matrix,
 )
+from strapdown.geometry.triples import ZERO, scaled
 from strapdown.geometry.vectors import add_to, clear, four, length, put_four, square, three
-from strapdown.inertial.navigation.mechanisation import ZERO, Earth, gravity_at, scaled
+from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
 
 if TYPE_CHECKING:
     from strapdown._typing import Three

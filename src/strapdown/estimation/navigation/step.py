@@ -31,11 +31,11 @@ from strapdown.geometry.formulas import (
     quaternion_rotate,
     quaternion_to_matrix,
 )
+from strapdown.geometry.triples import ZERO, add, plus, scaled
 from strapdown.geometry.vectors import clear, copy, four, put, put_four, three
 from strapdown.inertial.coning_sculling import (
     MEAN,
     POINT,
-    add,
     corrections,
     integral,
     is_uneven,
@@ -43,14 +43,11 @@ from strapdown.inertial.coning_sculling import (
 )
 from strapdown.inertial.navigation.mechanisation import (
     HOLE,
-    ZERO,
     Before,
     Earth,
     Motion,
     advance,
     change_of_integrals,
-    plus,
-    scaled,
 )
 from strapdown.samples.clock import DROPPED, START, gap_after
 from strapdown.samples.sample import Sample

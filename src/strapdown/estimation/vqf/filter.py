@@ -33,8 +33,8 @@ from strapdown.estimation.vqf.tilt_and_bias import (
     watch_rate,
 )
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_to_matrix
+from strapdown.geometry.triples import cross, plus, scaled
 from strapdown.geometry.vectors import clear, four, matrix_times, put, put_four, square, three
-from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
 from strapdown.samples.clock import DROPPED, GAP_INTERVALS, START, STEP
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from strapdown.estimation.vqf.state import VqfMemory
 from strapdown.estimation.vqf.symmetric import DIAGONAL, inverse, shrink, six
 from strapdown.estimation.vqf.tilt_and_bias import FORCE_WORTH, MIN_UP, variance_about_up
 from strapdown.geometry.formulas import quaternion_multiply, quaternion_rotate
+from strapdown.geometry.triples import plus, scaled
 from strapdown.geometry.vectors import four, put, put_four, square, three
-from strapdown.inertial.navigation.mechanisation import plus, scaled
 from strapdown.samples.clock import DROPPED, START
 from strapdown.samples.execution import Execution, Program
 from strapdown.samples.sample import MAX_RATE, Sample

@@ -12,12 +12,13 @@ change to the same order.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Record
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply, quaternion_rotate
-from strapdown.geometry.vectors import length
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import length, square
 from strapdown.geometry.wgs84 import (
     CENTRIFUGAL_RATIO,
     ECCENTRICITY_SQUARED,
@@ -27,19 +28,15 @@ from strapdown.geometry.wgs84 import (
     SEMI_MINOR_AXIS,
     SOMIGLIANA,
 )
-from strapdown.inertial.coning_sculling import Vector, add
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from strapdown._kernels.records import RecordArray
-    from strapdown._typing import FloatArray, IntArray
-
-Quaternion: TypeAlias = tuple[float, float, float, float]
+    from strapdown._typing import FloatArray, Four, IntArray, Three
 
 SMALL_SQUARE = 0.01  # of an angle [rad^2], below which series are more accurate
 HOLE = 0.5  # of an interval: a longer gap between increments is bridged
-ZERO = (0.0, 0.0, 0.0)
 
 SECOND = ECCENTRICITY_SQUARED / (1.0 - FLATTENING) * SEMI_MAJOR_AXIS  # [m]
 
@@ -59,35 +56,33 @@ class Earth(Record):
 class Motion(NamedTuple):
     """State of a body: q_world_from_body, velocity [m/s, world], position [m, world]."""
 
-    q: Quaternion
-    v: Vector
-    p: Vector
+    q: Four
+    v: Three
+    p: Three
 
 
 class Before(NamedTuple):
     """The last two steps, for the change of specific force: integrals and durations [s]."""
 
-    push: Vector
+    push: Three
     h: float
-    older: Vector
+    older: Three
     older_h: float
-    turn: Vector
+    turn: Three
 
 
 FIRST = Before(ZERO, 0.0, ZERO, 0.0, ZERO)
 
 
 @kernel
-def advance(
-    s: Motion, turn: Vector, push: Vector, change: Vector, h: float, earth: Earth
-) -> Motion:
+def advance(s: Motion, turn: Three, push: Three, change: Three, h: float, earth: Earth) -> Motion:
     """Return the state of the body after a step of h seconds.
 
     ``turn`` [rad], ``push`` [m/s]; ``change``: the change of specific force over the step times
     its duration [m/s], all in body axes and less biases.
     """
     velocity, path = increments(turn, push, change, h)
-    q = quaternion_multiply(*s.q, *quaternion_exp(0.5 * turn[0], 0.5 * turn[1], 0.5 * turn[2]))
+    q = quaternion_multiply(*s.q, *quaternion_exp(*scaled(turn, 0.5)))
     velocity = quaternion_rotate(*s.q, *velocity)
     path = quaternion_rotate(*s.q, *path)
     g = (0.0, 0.0, -earth.gravity)
@@ -110,18 +105,17 @@ def advance(
 
 
 @kernel
-def increments(turn: Vector, push: Vector, change: Vector, h: float) -> tuple[Vector, Vector]:
+def increments(turn: Three, push: Three, change: Three, h: float) -> tuple[Three, Three]:
     """Return the increments of velocity and position in the body axes at the start of a step.
 
     For a constant rate and specific force f these are the integral of Exp(w t) f and its
     integral, as Rodrigues' formula gives them. Where f changes by ``change`` / h, the second
     is smaller by a twelfth of ``change`` h, in the axes at the middle.
     """
-    x, y, z = turn
-    a, b, c = coefficients(x * x + y * y + z * z)
+    a, b, c = coefficients(square(turn))
     once = cross(turn, push)
     twice = cross(turn, once)
-    mx, my, mz = quaternion_rotate(*quaternion_exp(0.25 * x, 0.25 * y, 0.25 * z), *change)
+    mx, my, mz = quaternion_rotate(*quaternion_exp(*scaled(turn, 0.25)), *change)
     return (
         plus(plus(push, once, a), twice, b),
         (
@@ -147,7 +141,7 @@ def coefficients(square: float) -> tuple[float, float, float]:
 
 
 @kernel
-def change_of_integrals(push: Vector, h: float, before: Before) -> Vector:
+def change_of_integrals(push: Three, h: float, before: Before) -> Three:
     """Return the change of a quantity over a step, times h, from its integrals.
 
     It is that of the parabola with these integrals over three equal steps, or of the straight
@@ -161,14 +155,14 @@ def change_of_integrals(push: Vector, h: float, before: Before) -> Vector:
 
 
 @kernel
-def line(a: Vector, ha: float, b: Vector, hb: float, h: float) -> Vector:
+def line(a: Three, ha: float, b: Three, hb: float, h: float) -> Three:
     """Return h times the change over h of the line with integrals a over ha, then b over hb."""
     factor = 2.0 * h * h / (ha + hb)
     return plus(scaled(b, factor / hb), a, -factor / ha)
 
 
 @kernel
-def gravity_at(earth: Earth, position: Vector) -> Vector:
+def gravity_at(earth: Earth, position: Three) -> Three:
     """Return WGS 84 normal gravity, along the normal of the ellipsoid [m/s^2, world].
 
     The latitude by B. R. Bowring (Survey Review 23(181), 1976), gravity by NGA.STND.0036,
@@ -253,7 +247,7 @@ def run(
 
 @kernel
 def bridge(
-    s: Motion, rate: Vector, force: Vector, before: Before, hole_ns: int, earth: Earth
+    s: Motion, rate: Three, force: Three, before: Before, hole_ns: int, earth: Earth
 ) -> Motion:
     """Return the state of the body after a gap, by the mean of the rates on both sides."""
     h, mean_rate, mean_force = hole_ns * 1e-9, rate, force
@@ -261,25 +255,3 @@ def bridge(
         mean_rate = plus(scaled(rate, 0.5), before.turn, 0.5 / before.h)
         mean_force = plus(scaled(force, 0.5), before.push, 0.5 / before.h)
     return advance(s, scaled(mean_rate, h), scaled(mean_force, h), ZERO, h, earth)
-
-
-@kernel
-def cross(a: Vector, b: Vector) -> Vector:
-    """Return a x b."""
-    return (
-        a[1] * b[2] - a[2] * b[1],
-        a[2] * b[0] - a[0] * b[2],
-        a[0] * b[1] - a[1] * b[0],
-    )
-
-
-@kernel
-def scaled(a: Vector, factor: float) -> Vector:
-    """Return factor a."""
-    return factor * a[0], factor * a[1], factor * a[2]
-
-
-@kernel
-def plus(a: Vector, b: Vector, weight: float) -> Vector:
-    """Return a + weight b."""
-    return a[0] + weight * b[0], a[1] + weight * b[1], a[2] + weight * b[2]

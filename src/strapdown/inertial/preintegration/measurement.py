@@ -12,6 +12,7 @@ from strapdown._html import FieldsAsHtml
 from strapdown.errors import ShapeError, ValueRangeError
 from strapdown.geometry import quaternion
 from strapdown.geometry.gravity import gravity_world
+from strapdown.geometry.rotations import skew
 from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class PreintegrationReport(FieldsAsHtml):
     steps : int
         Number of steps, each between two usable samples.
     unusable, repeated, backward : int
-        Samples left out: a value was NaN, infinite or beyond 1e4 rad/s or 1e5 m/s^2, or the
-        stamp was that of the sample before, or earlier. The steps around them are longer.
+        Samples left out: a value was NaN, or not below 1e4 rad/s or 1e5 m/s^2, or the stamp was
+        that of the sample before, or earlier. The steps around them are longer.
     gaps : int
         Steps longer than the longest allowed, bridged with additional noise.
     longest_gap_ns, bridged_ns : int
@@ -256,8 +257,8 @@ def compose(a: PreintegratedImu, b: PreintegratedImu) -> PreintegratedImu:
     R, dt = quaternion.to_matrix(a.delta_rotation), b.dt
     first, second = np.eye(9), np.eye(9)
     first[:3, :3] = quaternion.to_matrix(b.delta_rotation).T
-    first[3:6, :3] = -R @ _cross_matrix(b.delta_velocity)
-    first[6:, :3] = -R @ _cross_matrix(b.delta_position)
+    first[3:6, :3] = -R @ skew(b.delta_velocity)
+    first[6:, :3] = -R @ skew(b.delta_position)
     first[6:, 3:6] = dt * np.eye(3)
     second[3:6, 3:6] = second[6:, 6:] = R
     first_all, second_all = np.eye(15), np.eye(15)
@@ -311,8 +312,3 @@ def _unpacked(state: NavigationState) -> tuple[FloatArray, FloatArray, FloatArra
 
 def _gravity(gravity: ArrayLike | None) -> FloatArray:
     return gravity_world("ENU") if gravity is None else as_finite(gravity, "gravity", (3,))
-
-
-def _cross_matrix(v: FloatArray) -> FloatArray:
-    x, y, z = v
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])

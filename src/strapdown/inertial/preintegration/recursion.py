@@ -12,30 +12,16 @@ which a step does not change the error of the rotation.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, vector, zeros
 from strapdown.geometry.formulas import quaternion_multiply
-from strapdown.geometry.vectors import add_to, four, put, put_four, square, three
-from strapdown.inertial.coning_sculling import (
-    NEVER,
-    POINT,
-    ZERO,
-    add,
-    integral,
-    is_uneven,
-    quadrature_weights,
-)
-from strapdown.inertial.navigation.mechanisation import cross, plus, scaled
-from strapdown.inertial.preintegration.step import (
-    InputJacobian,
-    Step,
-    by_input,
-    dot,
-    step_of,
-    times,
-)
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import add_to, dot, four, put, put_four, square, three
+from strapdown.inertial.coning_sculling import NEVER, POINT, integral, is_uneven, quadrature_weights
+from strapdown.inertial.preintegration.step import InputJacobian, Step, by_input, step_of, times
+from strapdown.samples.sample import MAX_FORCE, MAX_RATE, usable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,9 +30,6 @@ if TYPE_CHECKING:
     from strapdown.samples.sample import Sample
 
 TRAPEZOID, AM4, MEAN, EULER = range(4)  # rules of integration, in the order of Quadrature
-
-FASTEST: Final = 1e4  # rad/s; a larger reading is unusable
-STRONGEST: Final = 1e5  # m/s^2, likewise
 
 # Columns of the Jacobian.
 BY_GYRO_BIAS, BY_ACCEL_BIAS, BY_SCALE = 0, 3, 6
@@ -132,7 +115,7 @@ def take_sample(
 ) -> bool:
     """Process a sample; one that is unusable or not later than the last is only counted."""
     t_ns, w, f = sample.t_ns, three(sample.angular_velocity), three(sample.specific_force)
-    if not (is_within(w, FASTEST) and is_within(f, STRONGEST)):
+    if not (usable(w, MAX_RATE) and usable(f, MAX_FORCE)):
         counts.unusable += 1
         return False
     if counts.start_ns == NEVER:
@@ -379,9 +362,3 @@ def move(s: Preintegrated, step: Step) -> None:
 def size(v: Three) -> float:
     """Return the length of a vector."""
     return math.sqrt(square(v))
-
-
-@kernel
-def is_within(v: Three, most: float) -> bool:
-    """Whether all components are at most ``most``; False for NaN."""
-    return abs(v[0]) <= most and abs(v[1]) <= most and abs(v[2]) <= most

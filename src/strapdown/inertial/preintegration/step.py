@@ -9,26 +9,21 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from strapdown._kernels.kernel import kernel
+from strapdown._typing import Four, Three
 from strapdown.geometry.formulas import quaternion_exp, quaternion_rotate, quaternion_to_matrix
-from strapdown.inertial.coning_sculling import ZERO, Vector, add
-from strapdown.inertial.navigation.mechanisation import (
-    Quaternion,
-    coefficients,
-    cross,
-    increments,
-    plus,
-    scaled,
-)
+from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.vectors import dot, square
+from strapdown.inertial.navigation.mechanisation import coefficients, increments
 
-Rows: TypeAlias = tuple[Vector, Vector, Vector]
+Rows: TypeAlias = tuple[Three, Three, Three]
 
 
 class Step(NamedTuple):
     """Increments of a step in the axes of the start, and their derivatives by turn and push."""
 
-    turn: Quaternion  # of the body, in its axes
-    velocity: Vector
-    path: Vector
+    turn: Four  # of the body, in its axes
+    velocity: Three
+    path: Three
     h: float
     rotation_by_turn: Rows  # columns: the axes of the body before the step
     velocity_by_turn: Rows
@@ -46,13 +41,11 @@ class InputJacobian(NamedTuple):
 
 
 @kernel
-def step_of(
-    q: Quaternion, turn: Vector, push: Vector, change: Vector, h: float, is_simple: bool
-) -> Step:
+def step_of(q: Four, turn: Three, push: Three, change: Three, h: float, is_simple: bool) -> Step:
     """Return a step; a simple one has its push in the axes before the step."""
     a, b, c, d, e, f, g, i, j = quaternion_to_matrix(*q)
     rotation = ((a, b, c), (d, e, f), (g, i, j))
-    first, second, third = coefficients(dot(turn, turn))
+    first, second, third = coefficients(square(turn))
     by_turn = product(rotation, series(1.0, first, second, turn))  # left Jacobian of SO(3)
     velocity, path = push, scaled(push, 0.5 * h)
     bent = shifted = (ZERO, ZERO, ZERO)
@@ -66,17 +59,17 @@ def step_of(
         pushed = by_turn
         carried = product(rotation, series(0.5 * h, second * h, third * h, turn))
     return Step(
-        quaternion_exp(0.5 * turn[0], 0.5 * turn[1], 0.5 * turn[2]),
+        quaternion_exp(*scaled(turn, 0.5)),
         quaternion_rotate(*q, *velocity), quaternion_rotate(*q, *path), h,
         by_turn, bent, shifted, pushed, carried,
     )  # fmt: skip
 
 
 @kernel
-def series(first: float, second: float, third: float, v: Vector) -> Rows:
+def series(first: float, second: float, third: float, v: Three) -> Rows:
     """Return first I + second [v]x + third [v]x [v]x."""
     x, y, z = v
-    even = first - third * (x * x + y * y + z * z)
+    even = first - third * square(v)
     xy, yz, zx = third * x * y, third * y * z, third * z * x
     x2, y2, z2 = second * x, second * y, second * z
     return (
@@ -87,7 +80,7 @@ def series(first: float, second: float, third: float, v: Vector) -> Rows:
 
 
 @kernel
-def by_turns(first: float, second: float, turn: Vector, push: Vector) -> Rows:
+def by_turns(first: float, second: float, turn: Three, push: Three) -> Rows:
     """Return the derivative of first t x p + second t x (t x p) by t, a turn; p is a push."""
     x, y, z = push
     even = second * dot(turn, push)
@@ -112,7 +105,7 @@ def by_turns(first: float, second: float, turn: Vector, push: Vector) -> Rows:
 
 
 @kernel
-def by_input(s: Step, scale: float, turn: Vector, push: Vector) -> InputJacobian:
+def by_input(s: Step, scale: float, turn: Three, push: Three) -> InputJacobian:
     """Return the derivatives by numbers that change turn by scale I + [turn]x, push by [push]x."""
     return InputJacobian(
         times(s.rotation_by_turn, scale, turn),
@@ -122,7 +115,7 @@ def by_input(s: Step, scale: float, turn: Vector, push: Vector) -> InputJacobian
 
 
 @kernel
-def times(matrix: Rows, scale: float, v: Vector) -> Rows:
+def times(matrix: Rows, scale: float, v: Three) -> Rows:
     """Return matrix (scale I + [v]x)."""
     a, b, c = matrix
     return (
@@ -146,9 +139,3 @@ def product(a: Rows, b: Rows) -> Rows:
 def sum_of(a: Rows, b: Rows) -> Rows:
     """Return the sum of two matrices."""
     return add(a[0], b[0]), add(a[1], b[1]), add(a[2], b[2])
-
-
-@kernel
-def dot(a: Vector, b: Vector) -> float:
-    """Return the scalar product of two vectors."""
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from strapdown.geometry.rotations import skew
+
 if TYPE_CHECKING:
     from strapdown._typing import FloatArray
     from strapdown.webots.file.node import Node
@@ -20,7 +22,6 @@ __all__ = [
     "JOINTS",
     "Joint",
     "JointAxis",
-    "cross_matrix",
     "read_joint",
     "rodrigues",
     "rotation_matrix",
@@ -104,7 +105,7 @@ def unit_vector(v: tuple[float, ...]) -> FloatArray:
 
 def rotation_matrix(axis: FloatArray, angle: float) -> FloatArray:
     """Return the matrix (3, 3) of a rotation about a unit axis (3,) by an angle [rad]."""
-    K = cross_matrix(axis)
+    K = skew(axis)
     return rodrigues((np.eye(3), K, K @ K), math.sin(angle), math.cos(angle))
 
 
@@ -118,12 +119,6 @@ def rodrigues(
     R, spin, spin_squared = turns
     turned: FloatArray = R + sine * spin + (1.0 - cosine) * spin_squared
     return turned
-
-
-def cross_matrix(v: FloatArray) -> FloatArray:
-    """Return the matrix (3, 3) whose product with a vector x is the cross product of v and x."""
-    x, y, z = v
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def _ball_axes(second: Node | None, third: Node | None) -> list[FloatArray]:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from strapdown.geometry.rotations import skew
 from strapdown.motion.links import PointStates, cross
-from strapdown.webots.scene.joints import cross_matrix, rodrigues, rotation_matrix
+from strapdown.webots.scene.joints import rodrigues, rotation_matrix
 from strapdown.webots.scene.scene import BodyStates
 from strapdown.webots.scene.shapes import Frame
 
@@ -96,7 +97,7 @@ class _Level:
     def __init__(self, parts: Sequence[_Part], rows: IntArray) -> None:
         own = [parts[row - 1] for row in rows]
         frames = [part.frame for part in own]
-        spins = [cross_matrix(part.axis) for part in own]
+        spins = [skew(part.axis) for part in own]
         pairs = list(zip(frames, spins, strict=True))
         self.axes = [part.source for part in own if isinstance(part.source, tuple)]
         self._rows = rows
