@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernels.kernel import inlined_kernel
 from strapdown.geometry.formulas import quaternion_exp, quaternion_multiply
-from strapdown.geometry.triples import ZERO, add, cross, plus, scaled
+from strapdown.geometry.triples import ZERO, add, plus, scaled
 from strapdown.geometry.vectors import square
 
 if TYPE_CHECKING:
@@ -217,10 +217,18 @@ def integral(
     """Return the integral over the last step of h, from the newest of four samples on."""
     if kind >= INTEGRAL:
         return v0
+    x0, y0, z0 = v0
     if kind == MEAN:
-        return scaled(v0, h)
+        return h * x0, h * y0, h * z0
     c0, c1, c2, c3 = weights
-    return plus(plus(plus(scaled(v0, c0), v1, c1), v2, c2), v3, c3)
+    x1, y1, z1 = v1
+    x2, y2, z2 = v2
+    x3, y3, z3 = v3
+    return (
+        c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3,
+        c0 * y0 + c1 * y1 + c2 * y2 + c3 * y3,
+        c0 * z0 + c1 * z1 + c2 * z2 + c3 * z3,
+    )
 
 
 @inlined_kernel
@@ -233,9 +241,26 @@ def corrections(
     With a = alpha + last_angle/6 and b = nu + last_velocity/6, where alpha and nu are the sums
     before: 1/2 a x angle, and 1/2 (a x velocity + b x angle).
     """
-    a, b = plus_part(alpha, last_angle, 6.0), plus_part(nu, last_velocity, 6.0)
-    sculling = add(cross(a, velocity), cross(b, angle))
-    return scaled(cross(a, angle), 0.5), scaled(sculling, 0.5)
+    x, y, z = angle
+    u, v, w = velocity
+    ax, ay, az = (
+        alpha[0] + last_angle[0] / 6.0,
+        alpha[1] + last_angle[1] / 6.0,
+        alpha[2] + last_angle[2] / 6.0,
+    )
+    bx, by, bz = (
+        nu[0] + last_velocity[0] / 6.0,
+        nu[1] + last_velocity[1] / 6.0,
+        nu[2] + last_velocity[2] / 6.0,
+    )
+    return (
+        (0.5 * (ay * z - az * y), 0.5 * (az * x - ax * z), 0.5 * (ax * y - ay * x)),
+        (
+            0.5 * ((ay * w - az * v) + (by * z - bz * y)),
+            0.5 * ((az * u - ax * w) + (bz * x - bx * z)),
+            0.5 * ((ax * v - ay * u) + (bx * y - by * x)),
+        ),
+    )
 
 
 @inlined_kernel
@@ -244,10 +269,16 @@ def turned(turn: Four, last_angle: Three, angle: Three) -> Four:
 
     After a step beyond the longest turn it is unknown: NaN.
     """
-    step = plus_part(angle, cross(last_angle, angle), 12.0)
-    if not square(step) < LONGEST_TURN * LONGEST_TURN:
+    x, y, z = angle
+    u, v, w = last_angle
+    x, y, z = (
+        x + (v * z - w * y) / 12.0,
+        y + (w * x - u * z) / 12.0,
+        z + (u * y - v * x) / 12.0,
+    )
+    if not x * x + y * y + z * z < LONGEST_TURN * LONGEST_TURN:
         return math.nan, math.nan, math.nan, math.nan
-    return quaternion_multiply(*turn, *quaternion_exp(*scaled(step, 0.5)))
+    return quaternion_multiply(*turn, *quaternion_exp(0.5 * x, 0.5 * y, 0.5 * z))
 
 
 @inlined_kernel
@@ -262,12 +293,6 @@ def coning_of(s: IntegratorState) -> Three:
     coning = plus(scaled((x, y, z), scale), s.alpha, -1.0)
     # Within rounding the sum is as good, and exactly zero for turns about one axis.
     return s.coning if square(coning) <= ROUNDING * ROUNDING * total else coning
-
-
-@inlined_kernel
-def plus_part(a: Three, b: Three, parts: float) -> Three:
-    """Return a + b / parts."""
-    return a[0] + b[0] / parts, a[1] + b[1] / parts, a[2] + b[2] / parts
 
 
 @inlined_kernel
