@@ -35,6 +35,8 @@ CENTRE_PRIOR: Final = 0.5
 """Distance of the joint's centre from a sensor [m]."""
 FORCE_PRIOR: Final = 1.0
 """Constant error of an accelerometer, scale errors of gravity included [m/s^2]."""
+MATRIX_PRIOR: Final = 0.01
+"""Scale and misalignment of an accelerometer, and its rotation relative to the gyro."""
 TILT: Final = 0.1
 """Horizontal acceleration that an error of inclination pretends; below, it shows no heading
 [m/s^2]."""
@@ -58,6 +60,8 @@ class State:
         From the sensor to the centre of the joint [m, sensor].
     force_first, force_second : (3,)
         Constant errors of the accelerometers [m/s^2, sensor].
+    matrix_first, matrix_second : (9,)
+        Scale and misalignment of the accelerometers, row by row.
     axis_first, axis_second : (3,)
         Unit vectors [sensor]; without meaning for a ball joint.
     angle : float
@@ -71,6 +75,8 @@ class State:
     centre_second: FloatArray
     force_first: FloatArray
     force_second: FloatArray
+    matrix_first: FloatArray
+    matrix_second: FloatArray
     axis_first: FloatArray
     axis_second: FloatArray
     angle: float = 0.0
@@ -129,6 +135,8 @@ class Model:
             "centre_second": (3, CENTRE_PRIOR),
             "force_first": (3, FORCE_PRIOR),
             "force_second": (3, FORCE_PRIOR),
+            "matrix_first": (9, MATRIX_PRIOR),
+            "matrix_second": (9, MATRIX_PRIOR),
             "delay": (1, DELAY_PRIOR),
         }
         if self.kind is not JointKind.BALL:
@@ -150,10 +158,14 @@ class Model:
         """Return the specific force (K, 3) at the joint's centre by each segment, in its world."""
         one, two = self.segments.first, self.segments.second
         return (
-            one.force + one.curvature @ state.centre_first - one.mean_rotation @ state.force_first,
+            one.force
+            + one.curvature @ state.centre_first
+            - one.mean_rotation @ state.force_first
+            - one.force_products @ state.matrix_first,
             two.force
             + two.curvature @ state.centre_second
-            - two.mean_rotation @ state.force_second,
+            - two.mean_rotation @ state.force_second
+            - two.force_products @ state.matrix_second,
         )
 
     def _centre(self, state: State, heading: FloatArray) -> Constraint:
@@ -168,6 +180,8 @@ class Model:
             "centre_second": -_turned_columns(heading, two.curvature),
             "force_first": -one.mean_rotation,
             "force_second": _turned_columns(heading, two.mean_rotation),
+            "matrix_first": -one.force_products,
+            "matrix_second": _turned_columns(heading, two.force_products),
         }
         square = np.sum(there[:, :2] ** 2, axis=1, keepdims=True)
         return Constraint(first - there, by, -_quarter(there) * square / (square + TILT**2))

@@ -46,12 +46,16 @@ class Segment:
         is the acceleration of that point relative to the sensor.
     force : (K, 3)
         Specific force in world axes, averaged [m/s^2].
+    force_products : (K, 3, 9)
+        Times the elements of a matrix of a small error of the accelerometer, row by row, it is
+        the error of the specific force [m/s^2].
     """
 
     rotation: FloatArray
     mean_rotation: FloatArray
     curvature: FloatArray
     force: FloatArray
+    force_products: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,9 +189,12 @@ class _Sources(NamedTuple):
         force = self.force.at(grid.fine_s + self.since(start_ns) + late_s)
         turned = np.einsum("kij,kj->ki", rotation, force)
         at = np.rint((grid.t_s[known] - grid.start_s) / grid.step_s).astype(np.int64) * grid.parts
+        mean_rotation = grid.mean(rotation)[known]
+        products = np.einsum("kij,kl->kijl", mean_rotation, grid.mean(force)[known])
         return Segment(
             rotation[at],
-            grid.mean(rotation)[known],
+            mean_rotation,
             grid.mean_curvature(rotation)[known],
             grid.mean(turned)[known],
+            products.reshape(-1, 3, 9),
         )
