@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -46,16 +47,21 @@ class Segment:
         is the acceleration of that point relative to the sensor.
     force : (K, 3)
         Specific force in world axes, averaged [m/s^2].
-    force_products : (K, 3, 9)
-        Times the elements of a matrix of a small error of the accelerometer, row by row, it is
-        the error of the specific force [m/s^2].
+    force_body : (K, 3)
+        The same in sensor axes.
     """
 
     rotation: FloatArray
     mean_rotation: FloatArray
     curvature: FloatArray
     force: FloatArray
-    force_products: FloatArray
+    force_body: FloatArray
+
+    @cached_property
+    def force_products(self) -> FloatArray:
+        """Derivatives (K, 3, 9) of the force by the elements of a matrix, row by row [m/s^2]."""
+        products: FloatArray = np.einsum("kij,kl->kijl", self.mean_rotation, self.force_body)
+        return products.reshape(-1, 3, 9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +195,10 @@ class _Sources(NamedTuple):
         force = self.force.at(grid.fine_s + self.since(start_ns) + late_s)
         turned = np.einsum("kij,kj->ki", rotation, force)
         at = np.rint((grid.t_s[known] - grid.start_s) / grid.step_s).astype(np.int64) * grid.parts
-        mean_rotation = grid.mean(rotation)[known]
-        products = np.einsum("kij,kl->kijl", mean_rotation, grid.mean(force)[known])
         return Segment(
             rotation[at],
-            mean_rotation,
+            grid.mean(rotation)[known],
             grid.mean_curvature(rotation)[known],
             grid.mean(turned)[known],
-            products.reshape(-1, 3, 9),
+            grid.mean(force)[known],
         )

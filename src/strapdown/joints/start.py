@@ -39,7 +39,7 @@ def first_states(model: Model, heading: Heading) -> Iterator[State]:
     """Yield states to begin with; the one that ends best is the right one."""
     zero = np.zeros(3)
     state = State(
-        np.zeros(heading.count), zero, zero, zero, zero, np.zeros(9), np.zeros(9), X, X, delay=model.segments.delay_s
+        np.zeros(heading.count), zero, zero, zero, zero, X, X, delay=model.segments.delay_s
     )
     state = _with_centre(model, heading, state, vertical=True)
     for _ in range(SWEEPS):
