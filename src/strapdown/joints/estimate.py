@@ -38,12 +38,16 @@ ALIGNMENT: Final = 0.01
 DELAYS: Final = 4
 """Times that the second recording is shifted by the delay of its clock."""
 SMALL_DELAY_S: Final = 1e-4
+ALIGNMENTS: Final = 2
+"""Times that accelerometers are corrected by the joint, and the sensors smoothed again."""
 ZERO_G_OFFSET: Final = 0.4
 """Standard deviation of the bias of accelerometers that are not calibrated [m/s^2]."""
 UNCALIBRATED: Final = 0.02
-"""Standard deviation of the scale of gyros that are not calibrated."""
+"""Standard deviation of scale and misalignment of gyros that are not calibrated."""
 FAR_BETTER: Final = 0.25
-"""Ratio of the costs below which the joint shows such errors: residuals of a half."""
+"""Ratio of the costs below which the joint shows large biases: residuals of a half."""
+MUCH_BETTER: Final = 1.0 / 9.0
+"""Ratio below which it shows uncalibrated sensors, which have more unknowns: of a third."""
 
 
 def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
@@ -179,6 +183,11 @@ class _Smoothed(NamedTuple):
     reports: tuple[FilterReport, ...]
     solved: _Solved
 
+    @property
+    def cost(self) -> float:
+        """Cost of the solution."""
+        return self.solved.solution.cost
+
 
 def _smoothed(
     series: tuple[ImuSeries, ImuSeries], kind: JointKind, sample_kind: SampleKind
@@ -191,22 +200,19 @@ def _smoothed(
     """
     usual = _by_smoothing(series, series, kind, SmootherParams(sample_kind=sample_kind))
     large = SmootherParams(sample_kind=sample_kind, accel_prior=ZERO_G_OFFSET)
-    best = usual
     biased = _by_smoothing(series, series, kind, large)
-    if biased.solved.solution.cost < FAR_BETTER * usual.solved.solution.cost:
-        best = biased
-    state = _solved(
-        series, usual.orientations, kind, sample_kind, with_matrices=True
-    ).solution.state
-    aligned = (
-        _aligned(series[0], state.matrix_first),
-        _aligned(series[1], state.matrix_second),
-    )
+    best = biased if biased.cost < FAR_BETTER * usual.cost else usual
     large = replace(large, matrix_prior=UNCALIBRATED)
-    uncalibrated = _by_smoothing(series, aligned, kind, large, with_matrices=True)
-    if uncalibrated.solved.solution.cost < FAR_BETTER * best.solved.solution.cost:
-        best = uncalibrated
-    return best
+    found, misaligned = usual, []
+    for _ in range(ALIGNMENTS):
+        model, heading, solution = found.solved
+        model = Model(model.segments, kind, with_matrices=True)
+        state = solve(model, heading, solution.state).state
+        aligned = _aligned(series[0], state.matrix_first), _aligned(series[1], state.matrix_second)
+        found = _by_smoothing(series, aligned, kind, large, with_matrices=True)
+        misaligned.append(found)
+    found = min(misaligned, key=lambda each: each.cost)
+    return found if found.cost < MUCH_BETTER * best.cost else best
 
 
 def _by_smoothing(
