@@ -65,6 +65,15 @@ def test_large_biases_of_the_accelerometers_are_found_by_the_joint(benchmark):
     assert found < 3.0 < 0.5 * usual
 
 
+def test_misalignment_of_the_accelerometers_is_found_by_the_joint(benchmark):
+    chain = benchmark.linkage("ball", "lifting", 1)
+    one, two, relative = benchmark.recordings(chain, "MPU-6050", 120.0, 1)
+    case = benchmark.Case(chain, (one, two), relative, JointKind.BALL)
+    usual, _ = case.errors((benchmark.by_smoother(one), benchmark.by_smoother(two)))
+    found, _ = case.errors(None)
+    assert found < 3.0 < 0.5 * usual
+
+
 def test_small_biases_of_the_accelerometers_are_the_usual_ones(walks, hinge):
     _, one, two, _, _ = walks["hinge"]
     result = estimate_joint(one, two, "hinge", joint="knee", neutral_s=4.0)

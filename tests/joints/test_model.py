@@ -23,9 +23,9 @@ def segments():
 
     def segment(seed):
         turns = Rotation.random(COUNT, random_state=seed).as_matrix()
-        return Segment(turns, 0.9 * turns, random.normal(size=(COUNT, 3, 3)), 50.0 + random.normal(
-            size=(COUNT, 3)
-        ))  # fmt: skip
+        curvature = random.normal(size=(COUNT, 3, 3))
+        force, force_body = 50.0 + random.normal(size=(2, COUNT, 3))
+        return Segment(turns, 0.9 * turns, curvature, force, force_body)
 
     return Segments(0.05 * np.arange(COUNT), 0, 0.0, segment(1), segment(2))
 
@@ -34,12 +34,15 @@ def segments():
 def state():
     random = np.random.default_rng(6)
     one, two = (v / np.linalg.norm(v) for v in random.normal(size=(2, 3)))
-    return State(np.zeros(2), *random.normal(size=(4, 3)), one, two, angle=1.2)
+    state = State(np.zeros(2), *random.normal(size=(4, 3)), one, two, angle=1.2)
+    matrices = 0.01 * random.normal(size=(2, 9))
+    return replace(state, matrix_first=matrices[0], matrix_second=matrices[1])
 
 
 @pytest.mark.parametrize("kind", JointKind)
 def test_derivatives_of_the_constraints_are_those_of_differences(kind, segments, state):
-    model, heading, h = Model(segments, kind), np.linspace(-1.0, 2.0, COUNT), 1e-6
+    model = Model(segments, kind, with_matrices=True)
+    heading, h = np.linspace(-1.0, 2.0, COUNT), 1e-6
     none = np.zeros(2)
     for label, constraint in model.constraints(state, heading).items():
         for name, derivative in constraint.by.items():

@@ -38,10 +38,16 @@ ALIGNMENT: Final = 0.01
 DELAYS: Final = 4
 """Times that the second recording is shifted by the delay of its clock."""
 SMALL_DELAY_S: Final = 1e-4
+ALIGNMENTS: Final = 2
+"""Times that accelerometers are corrected by the joint, and the sensors smoothed again."""
 ZERO_G_OFFSET: Final = 0.4
 """Standard deviation of the bias of accelerometers that are not calibrated [m/s^2]."""
+UNCALIBRATED: Final = 0.02
+"""Standard deviation of scale and misalignment of gyros that are not calibrated."""
 FAR_BETTER: Final = 0.25
-"""Ratio of the costs below which the joint shows such biases: residuals of a half."""
+"""Ratio of the costs below which the joint shows large biases: residuals of a half."""
+MUCH_BETTER: Final = 1.0 / 9.0
+"""Ratio below which it shows uncalibrated sensors, which have more unknowns: of a third."""
 
 
 def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
@@ -59,7 +65,7 @@ def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
     """Return relative orientation, axes and angles of two segments with a common joint.
 
     Each sensor is fixed to one segment, in any orientation. Its inclination is estimated by
-    smoothing, without magnetometer; for a large bias of its accelerometer where that halves the
+    smoothing, without magnetometer; for large errors of its accelerometer where these halve the
     residuals of the joint. The heading between the sensors, the axes and the centre of
     the joint then follow from the joint itself: both segments move its centre, and a hinge
     shares its axis.
@@ -177,25 +183,58 @@ class _Smoothed(NamedTuple):
     reports: tuple[FilterReport, ...]
     solved: _Solved
 
+    @property
+    def cost(self) -> float:
+        """Cost of the solution."""
+        return self.solved.solution.cost
+
 
 def _smoothed(
     series: tuple[ImuSeries, ImuSeries], kind: JointKind, sample_kind: SampleKind
 ) -> _Smoothed:
-    """Return the orientations for usual biases of the accelerometers, or for large ones.
+    """Return the orientations for usual errors of the sensors, or for large ones.
 
     A large bias inclines a sensor for minutes, so that the accelerations of the joint's centre
-    disagree. Errors of scale do so too and would pass for a bias, therefore it must explain most.
+    disagree. Scale and misalignment of an accelerometer do so at each change of inclination, and
+    would pass for a bias. Each must explain most to be taken.
     """
-    found = []
-    for params in (SmootherParams(), SmootherParams(accel_prior=ZERO_G_OFFSET)):
-        smoother = ErrorStateSmoother(replace(params, sample_kind=sample_kind))
-        one, two = (smoother.run(each, use_magnetic_field=False) for each in series)
-        orientations = one.trajectory(), two.trajectory()
-        solved = _solved(series, orientations, kind, sample_kind)
-        found.append(_Smoothed(orientations, (one.report, two.report), solved))
-    usual, large = found
-    is_better = large.solved.solution.cost < FAR_BETTER * usual.solved.solution.cost
-    return large if is_better else usual
+    usual = _by_smoothing(series, series, kind, SmootherParams(sample_kind=sample_kind))
+    large = SmootherParams(sample_kind=sample_kind, accel_prior=ZERO_G_OFFSET)
+    biased = _by_smoothing(series, series, kind, large)
+    best = biased if biased.cost < FAR_BETTER * usual.cost else usual
+    large = replace(large, matrix_prior=UNCALIBRATED)
+    found, misaligned = usual, []
+    for _ in range(ALIGNMENTS):
+        model, heading, solution = found.solved
+        model = Model(model.segments, kind, with_matrices=True)
+        state = solve(model, heading, solution.state).state
+        aligned = _aligned(series[0], state.matrix_first), _aligned(series[1], state.matrix_second)
+        found = _by_smoothing(series, aligned, kind, large, with_matrices=True)
+        misaligned.append(found)
+    found = min(misaligned, key=lambda each: each.cost)
+    return found if found.cost < MUCH_BETTER * best.cost else best
+
+
+def _by_smoothing(
+    series: tuple[ImuSeries, ImuSeries],
+    smoothed: tuple[ImuSeries, ImuSeries],
+    kind: JointKind,
+    params: SmootherParams,
+    *,
+    with_matrices: bool = False,
+) -> _Smoothed:
+    """Return the joint of series, with the orientations that a smoother finds for others."""
+    smoother = ErrorStateSmoother(params)
+    one, two = (smoother.run(each, use_magnetic_field=False) for each in smoothed)
+    orientations = one.trajectory(), two.trajectory()
+    solved = _solved(series, orientations, kind, params.sample_kind, with_matrices=with_matrices)
+    return _Smoothed(orientations, (one.report, two.report), solved)
+
+
+def _aligned(series: ImuSeries, matrix: FloatArray) -> ImuSeries:
+    """Return a series without the errors of scale and misalignment of its accelerometer."""
+    force = series.specific_force
+    return series.replace(specific_force=force - force @ matrix.reshape(3, 3).T)
 
 
 def _solved(
@@ -203,6 +242,8 @@ def _solved(
     orientations: tuple[Trajectory, Trajectory],
     kind: JointKind,
     sample_kind: SampleKind,
+    *,
+    with_matrices: bool = False,
 ) -> _Solved:
     """Return the solution; the second recording is shifted by the delay of its clock.
 
@@ -211,7 +252,8 @@ def _solved(
     delay, choice = 0.0, -1
     for _ in range(DELAYS):
         segments = segments_of(series, orientations, sample_kind, delay)
-        model, heading = Model(segments, kind), Heading(segments)
+        model = Model(segments, kind, with_matrices=with_matrices)
+        heading = Heading(segments)
         states = list(first_states(model, heading))
         if choice < 0:
             costs = [solve(model, heading, state, rounds=1).cost for state in states]

@@ -5,7 +5,8 @@ segment's world in that of the first, ``D = Rz(d)``:
 
 * The centre of the joint belongs to both, hence has one acceleration at one time:
   ``f_1 + R_1'' r_1 = D (f_2 + R_2'' r_2)`` (I. Weygers, M. Kok, IEEE Sensors
-  Journal 20, 2020). A constant error of each accelerometer is estimated too.
+  Journal 20, 2020). A constant error of each accelerometer is estimated too, on request also
+  its scale and misalignment.
 * The axis of a hinge belongs to both: ``R_1 j_1 = D R_2 j_2`` (T. Seel, T. Schauer, J. Raisch, IEEE
   CCA 2012; D. Laidig et al., IFAC 2017).
 * The axes of a joint with two keep their angle: ``(R_1 j_1) . (D R_2 j_2) = cos(c)`` (D. Laidig,
@@ -14,8 +15,8 @@ segment's world in that of the first, ``D = Rz(d)``:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -35,6 +36,8 @@ CENTRE_PRIOR: Final = 0.5
 """Distance of the joint's centre from a sensor [m]."""
 FORCE_PRIOR: Final = 1.0
 """Constant error of an accelerometer, scale errors of gravity included [m/s^2]."""
+MATRIX_PRIOR: Final = 0.01
+"""Scale and misalignment of an accelerometer, and its rotation relative to the gyro."""
 TILT: Final = 0.1
 """Horizontal acceleration that an error of inclination pretends; below, it shows no heading
 [m/s^2]."""
@@ -64,6 +67,8 @@ class State:
         Between the two axes [rad].
     delay : float
         Of the clock of the second sensor: its stamps less those of the first [s].
+    matrix_first, matrix_second : (9,)
+        Scale and misalignment of the accelerometers, row by row.
     """
 
     heading: FloatArray
@@ -75,6 +80,8 @@ class State:
     axis_second: FloatArray
     angle: float = 0.0
     delay: float = 0.0
+    matrix_first: FloatArray = field(default_factory=partial(np.zeros, 9))
+    matrix_second: FloatArray = field(default_factory=partial(np.zeros, 9))
 
     def moved(self, steps: Mapping[str, FloatArray], heading: FloatArray) -> State:
         """Return the state after a step; that of an axis is along its two tangents."""
@@ -116,10 +123,12 @@ class Model:
     ----------
     segments : Segments
     kind : JointKind
+    with_matrices : bool
+        Estimate scale and misalignment of the accelerometers too.
     """
 
-    def __init__(self, segments: Segments, kind: JointKind) -> None:
-        self.segments, self.kind = segments, kind
+    def __init__(self, segments: Segments, kind: JointKind, *, with_matrices: bool = False) -> None:
+        self.segments, self.kind, self.with_matrices = segments, kind, with_matrices
 
     @cached_property
     def priors(self) -> dict[str, tuple[int, float]]:
@@ -131,6 +140,8 @@ class Model:
             "force_second": (3, FORCE_PRIOR),
             "delay": (1, DELAY_PRIOR),
         }
+        if self.with_matrices:
+            priors |= {"matrix_first": (9, MATRIX_PRIOR), "matrix_second": (9, MATRIX_PRIOR)}
         if self.kind is not JointKind.BALL:
             priors |= {"axis_first": (2, FREE), "axis_second": (2, FREE)}
         if self.kind is JointKind.SADDLE:
@@ -149,12 +160,16 @@ class Model:
     def accelerations(self, state: State) -> tuple[FloatArray, FloatArray]:
         """Return the specific force (K, 3) at the joint's centre by each segment, in its world."""
         one, two = self.segments.first, self.segments.second
-        return (
+        first, second = (
             one.force + one.curvature @ state.centre_first - one.mean_rotation @ state.force_first,
             two.force
             + two.curvature @ state.centre_second
             - two.mean_rotation @ state.force_second,
         )
+        if self.with_matrices:
+            first -= one.force_products @ state.matrix_first
+            second -= two.force_products @ state.matrix_second
+        return first, second
 
     def _centre(self, state: State, heading: FloatArray) -> Constraint:
         one, two = self.segments.first, self.segments.second
@@ -169,6 +184,9 @@ class Model:
             "force_first": -one.mean_rotation,
             "force_second": _turned_columns(heading, two.mean_rotation),
         }
+        if self.with_matrices:
+            by["matrix_first"] = -one.force_products
+            by["matrix_second"] = _turned_columns(heading, two.force_products)
         square = np.sum(there[:, :2] ** 2, axis=1, keepdims=True)
         return Constraint(first - there, by, -_quarter(there) * square / (square + TILT**2))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -46,12 +47,21 @@ class Segment:
         is the acceleration of that point relative to the sensor.
     force : (K, 3)
         Specific force in world axes, averaged [m/s^2].
+    force_body : (K, 3)
+        The same in sensor axes.
     """
 
     rotation: FloatArray
     mean_rotation: FloatArray
     curvature: FloatArray
     force: FloatArray
+    force_body: FloatArray
+
+    @cached_property
+    def force_products(self) -> FloatArray:
+        """Derivatives (K, 3, 9) of the force by the elements of a matrix, row by row [m/s^2]."""
+        products: FloatArray = np.einsum("kij,kl->kijl", self.mean_rotation, self.force_body)
+        return products.reshape(-1, 3, 9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,4 +200,5 @@ class _Sources(NamedTuple):
             grid.mean(rotation)[known],
             grid.mean_curvature(rotation)[known],
             grid.mean(turned)[known],
+            grid.mean(force)[known],
         )
