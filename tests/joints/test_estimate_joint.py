@@ -65,6 +65,7 @@ def test_large_biases_of_the_accelerometers_are_found_by_the_joint(benchmark):
     assert found < 3.0 < 0.5 * usual
 
 
+@pytest.mark.slow
 def test_misalignment_of_the_accelerometers_is_found_by_the_joint(benchmark):
     chain = benchmark.linkage("ball", "lifting", 1)
     one, two, relative = benchmark.recordings(chain, "MPU-6050", 120.0, 1)

@@ -46,8 +46,8 @@ UNCALIBRATED: Final = 0.02
 """Standard deviation of scale and misalignment of gyros that are not calibrated."""
 FAR_BETTER: Final = 0.25
 """Ratio of the costs below which the joint shows large biases: residuals of a half."""
-MUCH_BETTER: Final = 1.0 / 9.0
-"""Ratio below which it shows uncalibrated sensors, which have more unknowns: of a third."""
+MUCH_BETTER: Final = 1.0 / 12.0
+"""Ratio below which it shows uncalibrated sensors, which have more unknowns."""
 
 
 def estimate_joint(  # noqa: PLR0913 (the joint and the choices of its user)
