@@ -96,7 +96,7 @@ def errors(result, truth):
 
 def learnt_matrix(filter_):
     """Return the gyro's matrix and the standard deviations of its elements."""
-    memory = filter_._memory
+    memory = filter_._execution.memory(0)
     sigma = np.sqrt(np.diag(memory.error_covariance)[MATRIX_ERROR:OWN_ERRORS])
     return np.array(memory.gyro_matrix), sigma.reshape(3, 3)
 
@@ -205,7 +205,7 @@ def test_a_late_magnetometer_is_found_out():
     field[:late] = field[late]
     orientation = ErrorStateFilter()
     _, heading = errors(orientation.run(series.replace(magnetic_field=field)), truth)
-    assert orientation._memory.field.delay == pytest.approx(0.02, abs=0.006)
+    assert orientation._execution.memory(0).field.delay == pytest.approx(0.02, abs=0.006)
     assert np.abs(heading[-2000:]).max() < 1.5
 
 
@@ -365,7 +365,7 @@ def test_the_covariance_stays_positive_over_up_to_a_million_updates(count):
     forces = np.repeat(random.normal(0.0, 3.0, (count // 10, 3)), 10, axis=0) + REACTION
     orientation = ErrorStateFilter()
     orientation.run(ImuSeries(t_ns, rates, forces, magnetic_field=forces * 5e-6))
-    p = np.array(orientation._memory.error_covariance)
+    p = np.array(orientation._execution.memory(0).error_covariance)
     np.testing.assert_allclose(p, p.T)
     scale = 1.0 / np.sqrt(np.diag(p))
     assert np.linalg.eigvalsh(p * scale * scale[:, None]).min() > 1e-12

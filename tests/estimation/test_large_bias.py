@@ -148,7 +148,7 @@ def test_a_doubled_prior_gives_what_it_would_have_given_from_the_start():
     wide = ErrorStateFilter(replace(params, gyro_bias_sigma=0.008), compiled=False)
     for orientation in (narrow, wide):
         orientation.run(series, use_magnetic_field=False)
-    memory, known = narrow._memory, wide._memory
+    memory, known = narrow._execution.memory(0), wide._execution.memory(0)
     before = np.array(memory.error_covariance)
     double_bias_prior(memory)
     change = np.array(memory.correction.error)
@@ -203,7 +203,7 @@ def test_a_doubled_prior_is_the_same_in_machine_code_plain_python_and_chunks():
     fast.run(series[:777])
     fast.run(series[777:])
     slow.run(series)
-    assert slow._memory.bias_scale > 2.0 * ErrorStateParams().gyro_bias_sigma
+    assert slow._execution.memory(0).bias_scale > 2.0 * ErrorStateParams().gyro_bias_sigma
     assert fast.state == slow.state
 
 

@@ -41,8 +41,8 @@ _GRID_S: Final = (-0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8)
 _ROUNDS: Final = 5
 _CLOSE_S: Final = 0.005
 """Correction that ends the search [s], or a standard deviation."""
-_CREDIBLE: Final = 4.0
-"""Misfit above which more than the latency is wrong: innovations twice as large as stated."""
+_CREDIBLE: Final = 6.25
+"""Misfit above which more than the latency is wrong: innovations 2.5 times as large as stated."""
 _FEWEST: Final = 10
 _SHORTEST_NS: Final = 10 * NS_PER_S
 """Least number of fixes, and the least time from first to last."""
@@ -116,7 +116,7 @@ def estimate_latency(
     -------
     Latency
         In addition to that by which the stamps were corrected; NaN also for less than ten seconds
-        or ten fixes, and where the innovations stay twice as large as stated.
+        or ten fixes, and where the innovations stay 2.5 times as large as stated.
     """
     told = _liveliest(aiding)
     fixes = [each.t_ns for each in told if each.kind == "position"]
