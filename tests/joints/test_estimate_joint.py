@@ -68,7 +68,7 @@ def test_large_biases_of_the_accelerometers_are_found_by_the_joint(benchmark):
 @pytest.mark.slow
 def test_misalignment_of_the_accelerometers_is_found_by_the_joint(benchmark):
     chain = benchmark.linkage("ball", "lifting", 1)
-    one, two, relative = benchmark.recordings(chain, "MPU-6050", 120.0, 1)
+    one, two, relative = benchmark.recordings(chain, "MPU-6050", 240.0, 1)
     case = benchmark.Case(chain, (one, two), relative, JointKind.BALL)
     usual, _ = case.errors((benchmark.by_smoother(one), benchmark.by_smoother(two)))
     found, _ = case.errors(None)

@@ -194,10 +194,11 @@ def test_a_reader_that_is_killed_and_restarted_leaks_nothing(need_peer):
                 assert time.monotonic() < end
                 time.sleep(0.01)
             held.append(resources())
-    # zenoh starts its threads for connections with the first few peers, and no more with others;
-    # something left by each of the later ten would show in the last five.
-    for resource in zip(*held, strict=True):
-        assert min(resource[-5:]) <= max(resource[:10])
+    # zenoh starts its threads for connections with the first few peers, and no more with others,
+    # but for one of its workers, which may come with any; something left by each of the later ten
+    # would show in the last five.
+    for resource, late in zip(zip(*held, strict=True), (0, 1), strict=True):
+        assert min(resource[-5:]) <= max(resource[:10]) + late
 
 
 # A wall clock that is set while topics are in use
