@@ -727,6 +727,39 @@ def test_a_hundred_killed_peers_leave_nothing_behind(endpoint, name, child):
         assert [topic.recv(timeout=1.0).timestamp_ns for _ in range(5)] == list(range(5))
 
 
+def test_a_topic_that_is_closed_leaves_no_thread_of_its_own(endpoint, name):
+    with Topic(Imu, name=name, backend=Zenoh(listen=(endpoint,))) as topic:
+        topic.send(imu(0))
+        assert f"zenoh {name}" in {thread.name for thread in threading.enumerate()}
+    assert f"zenoh {name}" not in {thread.name for thread in threading.enumerate()}
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param("", id="open"),
+        pytest.param("topic.close()", id="closed"),
+        pytest.param(
+            "del topic\nwhile 'zenoh-closing' not in threads():\n    time.sleep(0.001)",
+            id="forgotten-and-being-closed",
+        ),
+    ],
+)
+def test_no_thread_of_a_topic_is_left_when_the_interpreter_ends(endpoint, name, child, end):
+    script = (
+        "import atexit, sys, threading, time\n"
+        "threads = lambda: [thread.name for thread in threading.enumerate()]\n"
+        "atexit.register(lambda: print(threads()))\n"  # the first one is called last
+        "from strapdown.messages import Imu\n"
+        "from strapdown.transport import Topic, Zenoh\n"
+        "topic = Topic(Imu, name=sys.argv[2], backend=Zenoh(listen=(sys.argv[1],)))\n"
+        "topic.send(Imu(0.0, 0.0, 9.81, 0.0, 0.0, 0.1))\n"
+    )
+    process = child(script + end, endpoint, name)
+    assert process.stdout.read() == "['MainThread']\n"
+    assert process.wait(10.0) == 0
+
+
 @pytest.mark.slow
 def test_a_publisher_never_waits_for_a_subscriber_that_is_stopped(endpoint, name, child):
     listener = (

@@ -8,12 +8,11 @@ import atexit
 import ctypes
 import os
 import threading
-import time
 from logging import getLogger
 from typing import TYPE_CHECKING, Final
 
 from strapdown.errors import StrapdownError, TransportError
-from strapdown.transport.ring import NO_LINK, Ring
+from strapdown.transport.ring import CLOSE_WAIT_S, NO_LINK, Ring
 
 if TYPE_CHECKING:
     from strapdown.transport.backends import Backend
@@ -29,6 +28,7 @@ _log = getLogger(__name__)
 _RINGS: dict[tuple[Backend, str], Ring] = {}
 _LOCK = threading.RLock()
 _keeper: threading.Thread | None = None
+_ending = threading.Event()
 
 
 def open_handle(
@@ -108,10 +108,9 @@ def _keep() -> None:
 
 
 def _tend() -> None:
-    """Tend all links until none is left."""
+    """Tend all links until none is left, or the interpreter ends."""
     global _keeper  # noqa: PLW0603 (as _keep)
-    while True:
-        time.sleep(TEND_S)
+    while not _ending.wait(TEND_S):
         with _LOCK:
             linked = [ring for ring in _RINGS.values() if ring.link not in (None, NO_LINK)]
             if not linked:
@@ -152,8 +151,8 @@ def _type_name(kind: type) -> str:
 
 def _start_anew_after_fork() -> None:
     """Empty the rings of a forked child: no links, and new locks, which no thread holds."""
-    global _keeper  # noqa: PLW0603 (as _keep)
-    _keeper = None
+    global _keeper, _ending
+    _keeper, _ending = None, threading.Event()
     for ring in list(_RINGS.values()):
         if ring.link not in (None, NO_LINK):
             # It belongs to the parent: not even the exit of this process may close it.
@@ -167,8 +166,12 @@ def _shut_all() -> None:
     with _LOCK:
         rings = list(_RINGS.values())
         _RINGS.clear()
+        keeper = _keeper
     for ring in rings:
         _shut_quietly(ring)
+    _ending.set()
+    if keeper is not None:
+        keeper.join(CLOSE_WAIT_S)  # it may be shutting a ring, which must not go on meanwhile
 
 
 os.register_at_fork(

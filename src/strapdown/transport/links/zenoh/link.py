@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from logging import getLogger
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Event, Thread, current_thread
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import zenoh
@@ -81,6 +81,7 @@ class ZenohLink(SessionLink):
         self._listeners: set[str] = set()
         self._other_types: set[str] = set()
         self._chores: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._worker = Thread(target=self._work, name=f"zenoh {channel.name}", daemon=True)
         super().__init__(endpoints, channel, sink)
 
     def send(self, message: Arrival) -> None:
@@ -132,10 +133,14 @@ class ZenohLink(SessionLink):
         """Publish the newest number of this process, and leave."""
         super().close()
         self._chores.put(None)
+        if self._worker.is_alive() and self._worker is not current_thread():
+            # Its last step frees the session unless the caller outlives it, and a thread that is
+            # within zenoh when the interpreter ends aborts the process.
+            self._worker.join(CLOSING_S)
 
     def _open(self) -> None:
         self._refuse_other_types()
-        Thread(target=self._work, name=f"zenoh {self._channel.name}", daemon=True).start()
+        self._worker.start()
         alive, declared = self._session.liveliness(), self._declared
         remote = zenoh.Locality.REMOTE
         handler = Callback(self._on_message, indirect=False)
