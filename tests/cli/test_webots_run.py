@@ -389,7 +389,8 @@ def test_a_negative_or_huge_period_does_as_the_release_does(capfd, period, kept,
 
 
 def test_a_controller_that_hangs_is_ended_and_the_recording_is_whole():
-    write("c.py", STEPS.replace("    pass", "    while robot.getTime() > 0.3: pass"))
+    hang = "    while robot.getTime() > 0.3: time.sleep(0.01)"
+    write("c.py", "import time" + STEPS.replace("    pass", hang))
     done = run("c.py", "--world", "w.wbt", "--timeout", 3, "--record", "run.mcap")
     assert done.exit_code == 143
     assert "it let the simulation wait for 3 s" in done.stderr
