@@ -61,6 +61,12 @@ class Smoothed:
     report: FilterReport
     self_calibration: SelfCalibration | None = None
 
+    def rows_of_all(self, count: int) -> RecordArray:
+        """Return the rows of all samples; one that was left out gets the row before it."""
+        if len(self.rows) == count:
+            return self.rows
+        return self.rows[np.searchsorted(self.at, np.arange(count), "right") - 1]
+
 
 class OrientationSmoother(ABC, Generic[Params]):
     """Base class of the smoothers: everything but the parameters and the smoothing itself.
@@ -123,9 +129,7 @@ class OrientationSmoother(ABC, Generic[Params]):
         found = self._smoothed(
             inside, progress or (lambda _done: None), use_magnetic_field=use_magnetic_field
         )
-        rows = found.rows
-        if len(rows) < len(series):  # a sample that was left out gets the row before it
-            rows = rows[np.searchsorted(found.at, np.arange(len(series)), "right") - 1]
+        rows = found.rows_of_all(len(series))
         result = as_result(
             series,
             {name: rows[name].copy() for name in FilterRow.fresh()},
