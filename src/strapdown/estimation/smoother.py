@@ -37,10 +37,8 @@ def headings(starts: BoolArray, has_field: BoolArray) -> BoolArray:
     has_field : (M,) bool
         Rows with a magnetic field.
     """
-    part = np.cumsum(starts)
-    found = np.zeros(part.max(initial=0) + 1, bool)
-    found[part[has_field]] = True
-    return found[part]
+    edges = np.unique(np.concatenate([[0], np.flatnonzero(starts), [len(starts)]]))
+    return np.repeat(np.logical_or.reduceat(has_field, edges[:-1]), np.diff(edges))
 
 
 @dataclass(frozen=True, eq=False)

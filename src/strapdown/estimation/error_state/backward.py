@@ -150,7 +150,7 @@ def forget(later: LaterInformation, scalar: ScalarUpdate) -> None:
 
 @kernel
 def subtract_product(out: Vector, symmetric: Matrix, v: Vector) -> None:
-    """Subtract the product of a symmetric matrix and a vector, four rows at a time."""
+    """Subtract the product of a symmetric matrix and a vector, four rows at a time as in shrink."""
     for i in range(0, ERRORS, 4):
         a, b, c, d = symmetric[i], symmetric[i + 1], symmetric[i + 2], symmetric[i + 3]
         for k in range(ERRORS):

@@ -135,6 +135,14 @@ def squares(vectors: FloatArray) -> FloatArray:
     return found
 
 
+def median(values: FloatArray) -> float:
+    """Return the median of values without NaN; faster than NumPy's, which looks for NaN."""
+    middle = len(values) // 2
+    sorted_there = np.partition(values, middle)
+    upper = sorted_there[middle]
+    return float(upper if len(values) % 2 else 0.5 * (sorted_there[:middle].max() + upper))
+
+
 def without_dropouts(series: ImuSeries) -> ImuSeries:
     """Replace dropouts by NaN: rows of zeros for less than DROPOUT_NS."""
 
@@ -279,7 +287,7 @@ def _keep_usable(field: FloatArray) -> float:
     square = squares(field)
     good = square > MIN_FIELD**2
     field[~good] = np.nan
-    return float(np.median(np.sqrt(square[good]))) if good.any() else 1.0
+    return median(np.sqrt(square[good])) if good.any() else 1.0
 
 
 def knots_of(recording: Recording, first: int, last: int, window_s: float) -> RecordArray:
