@@ -153,8 +153,9 @@ def subtract_product(out: Vector, symmetric: Matrix, v: Vector) -> None:
     """Subtract the product of a symmetric matrix and a vector, four rows at a time as in shrink."""
     for i in range(0, ERRORS, 4):
         a, b, c, d = symmetric[i], symmetric[i + 1], symmetric[i + 2], symmetric[i + 3]
+        p, q, r, s = v[i], v[i + 1], v[i + 2], v[i + 3]
         for k in range(ERRORS):
-            out[k] = out[k] - v[i] * a[k] - v[i + 1] * b[k] - v[i + 2] * c[k] - v[i + 3] * d[k]
+            out[k] = out[k] - p * a[k] - q * b[k] - r * c[k] - s * d[k]
 
 
 @kernel

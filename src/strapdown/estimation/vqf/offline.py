@@ -126,8 +126,8 @@ def smooth(
     integrate(passed, back, samples, path, rows)
     low_pass_both_ways(p, how.low_pass, how.force_interval, passed, path, rows)
     level_out(passed, samples, path, rows)
-    follow_heading(p, how.field_interval, passed, path, rows, False)
-    follow_heading(p, how.field_interval, passed, path, rows, True)
+    for backward in (False, True):
+        follow_heading(p, how.field_interval, passed, path, rows, backward)
     finish(passed, rows)
 
 
