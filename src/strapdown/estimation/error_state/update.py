@@ -46,8 +46,8 @@ def joseph(
 def shrink(covariance: Matrix, gain: Vector) -> None:
     """Subtract K K^T from P: a scalar with S = 1 and the optimal gain; P stays symmetric.
 
-    LLVM unrolls a loop over the columns of one row, which then uses no vector registers; it does
-    not unroll that of four rows, whose number is a multiple of four.
+    The number of errors is a multiple of four: LLVM unrolls a loop over the columns of one row,
+    which then uses no vector registers, but not a loop over those of four rows.
     """
     for i in range(0, len(gain), 4):
         a, b, c, d = covariance[i], covariance[i + 1], covariance[i + 2], covariance[i + 3]
