@@ -155,14 +155,14 @@ def test_an_update_is_that_of_a_kalman_filter_and_a_considered_state_stays():
 
 
 def test_shrinking_is_josephs_form_for_the_optimal_gain_and_stays_symmetric():
-    random = np.random.default_rng(6)
-    root = random.normal(size=(ERRORS, ERRORS))
-    p, h = root @ root.T, random.normal(size=ERRORS)
+    random, n = np.random.default_rng(6), ERRORS + 1  # a multiple of four
+    root = random.normal(size=(n, n))
+    p, h = root @ root.T, random.normal(size=n)
     p = 0.5 * (p + p.T)
     s = h @ p @ h + 3.0
     column = p @ h
     expected, covariance = p.tolist(), p.tolist()
-    joseph(expected, [0.0] * ERRORS, column.tolist(), (column / s).tolist(), 0.0, s)
+    joseph(expected, [0.0] * n, column.tolist(), (column / s).tolist(), 0.0, s)
     shrink(covariance, (column / np.sqrt(s)).tolist())
     np.testing.assert_allclose(covariance, expected, atol=1e-12 * np.abs(p).max())
     np.testing.assert_array_equal(covariance, np.transpose(covariance))

@@ -37,10 +37,8 @@ def headings(starts: BoolArray, has_field: BoolArray) -> BoolArray:
     has_field : (M,) bool
         Rows with a magnetic field.
     """
-    part = np.cumsum(starts)
-    found = np.zeros(part.max(initial=0) + 1, bool)
-    found[part[has_field]] = True
-    return found[part]
+    edges = np.unique(np.concatenate([[0], np.flatnonzero(starts), [len(starts)]]))
+    return np.repeat(np.logical_or.reduceat(has_field, edges[:-1]), np.diff(edges))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +58,12 @@ class Smoothed:
     at: IntArray
     report: FilterReport
     self_calibration: SelfCalibration | None = None
+
+    def rows_of_all(self, count: int) -> RecordArray:
+        """Return the rows of all samples; one that was left out gets the row before it."""
+        if len(self.rows) == count:
+            return self.rows
+        return self.rows[np.searchsorted(self.at, np.arange(count), "right") - 1]
 
 
 class OrientationSmoother(ABC, Generic[Params]):
@@ -123,9 +127,7 @@ class OrientationSmoother(ABC, Generic[Params]):
         found = self._smoothed(
             inside, progress or (lambda _done: None), use_magnetic_field=use_magnetic_field
         )
-        rows = found.rows
-        if len(rows) < len(series):  # a sample that was left out gets the row before it
-            rows = rows[np.searchsorted(found.at, np.arange(len(series)), "right") - 1]
+        rows = found.rows_of_all(len(series))
         result = as_result(
             series,
             {name: rows[name].copy() for name in FilterRow.fresh()},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.estimation.error_state.recording import all_three
+from strapdown.estimation.error_state.recording import all_three, median
 from strapdown.samples.sample import MAX_FIELD, MIN_FIELD
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def hard_iron(series: ImuSeries) -> HardIron | None:
     if len(m) < LEAST_SAMPLES:
         return None
     strength = np.linalg.norm(m, axis=1)
-    unit = float(np.median(strength))
+    unit = median(strength)
     m = m / unit
     design = np.column_stack([2.0 * m, np.ones(len(m))])
     x = np.linalg.lstsq(design, (m * m).sum(axis=1), rcond=None)[0]
@@ -77,4 +77,4 @@ def hard_iron(series: ImuSeries) -> HardIron | None:
 
 def _scatter(x: FloatArray) -> float:
     """Return a robust standard deviation, from the median absolute deviation."""
-    return float(1.4826 * np.median(np.abs(x - np.median(x))))
+    return 1.4826 * median(np.abs(x - median(x)))

@@ -15,7 +15,7 @@ import numpy as np
 from strapdown._kernels.compilation import compiled
 from strapdown._kernels.kernel import kernel
 from strapdown.estimation.error_state.motion import REST_FORCE, REST_RATE, REST_RATE_LIMIT
-from strapdown.estimation.error_state.recording import all_three, squares
+from strapdown.estimation.error_state.recording import all_three, median, squares
 from strapdown.samples.sample import MAX_FIELD, MAX_FORCE, MAX_RATE
 from strapdown.units import RAD_PER_DEG
 
@@ -143,7 +143,7 @@ def bridged(t_ns: IntArray, field: FloatArray) -> tuple[FloatArray, float]:
 
 def median_strength(field: FloatArray) -> float:
     """Return the median length of the rows."""
-    return float(np.median(distance(field, np.zeros(3))))
+    return median(np.sqrt(squares(field)))
 
 
 def stretches(steady: BoolArray, joined: BoolArray) -> IntArray:

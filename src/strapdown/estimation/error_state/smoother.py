@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
     from strapdown._kernels.records import RecordArray
     from strapdown._typing import IntArray
-    from strapdown.estimation.result import OrientationResult
     from strapdown.series import ImuSeries
 
 __all__ = ["ErrorStateSmoother", "SmootherParams"]
@@ -125,8 +124,8 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         out["has_heading"] = headings(starts, np.isfinite(recording.field[:, 0]))
         return Smoothed(out, recording.rows, recording.report, calibration)
 
-    def _nominal(self, series: ImuSeries, *, use_magnetic_field: bool) -> OrientationResult:
-        """Return the initial path."""
+    def _nominal(self, series: ImuSeries, *, use_magnetic_field: bool) -> RecordArray:
+        """Return the initial path, as rows of results."""
         p = self.params
         vqf = OfflineVqf(
             VqfParams(
@@ -138,8 +137,12 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         )
         bias = bias_at_rest(series if use_magnetic_field else series.replace(magnetic_field=None))
         centered = series.replace(angular_velocity=series.angular_velocity - bias)
-        nominal = vqf.run(centered, use_magnetic_field=use_magnetic_field)
-        return replace(nominal, gyro_bias=nominal.gyro_bias + bias)
+        found = vqf._smoothed(  # noqa: SLF001 (a result would copy all columns)
+            centered, lambda _done: None, use_magnetic_field=use_magnetic_field
+        )
+        nominal = found.rows_of_all(len(series))
+        nominal["gyro_bias"] += bias
+        return nominal
 
     def _with_fitting_prior(
         self, recording: Recording, progress: Callable[[float], object]
@@ -190,7 +193,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
                     left[part["at"][0] : part["at"][-1] + 1] = False
                     end = solution.end
         progress(1.0)
-        out["at_rest"] = recording.nominal.rest
+        out["at_rest"] = recording.nominal["at_rest"]
         _leave(out, np.flatnonzero(left), recording.nominal, self.params.bias_prior)
         if end is None:
             return Attempt(out, None, largest, fitting)
@@ -257,7 +260,7 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         """Return the prior at the first knot after a start of the clock."""
         p = self.params
         nominal, constants = Nominal().packed(), Constants().packed()
-        q = recording.nominal.q_world_from_body[knots["at"]]
+        q = recording.nominal["orientation"][knots["at"]]
         nominal["orientation"] = q[0]
         magnetic = recording.has_field
         sigmas = [p.tilt_prior] * 2 + [p.heading_prior if magnetic else 0.0]
@@ -281,11 +284,10 @@ class ErrorStateSmoother(OrientationSmoother[SmootherParams]):
         return KnotPrior(nominal, constants, covariance)
 
 
-def _leave(out: RecordArray, rows: IntArray, nominal: OrientationResult, bias_sigma: float) -> None:
+def _leave(out: RecordArray, rows: IntArray, nominal: RecordArray, bias_sigma: float) -> None:
     """Write rows of the nominal path where there is no solution."""
-    out["orientation"][rows] = nominal.q_world_from_body[rows]
-    out["covariance"][rows] = nominal.orientation_covariance[rows]
-    out["gyro_bias"][rows] = nominal.gyro_bias[rows]
+    for name in ("orientation", "covariance", "gyro_bias"):
+        out[name][rows] = nominal[name][rows]
     out["gyro_bias_sigma"][rows] = bias_sigma
     out["disturbed"][rows] = False
 

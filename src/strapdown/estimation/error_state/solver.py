@@ -142,11 +142,11 @@ class Piece:
         count = len(knots)
         nominal = recording.nominal
         self.path = np.zeros(count, Nominal.dtype())
-        q = nominal.q_world_from_body[knots["at"]]
+        q = nominal["orientation"][knots["at"]]
         turn = turn_between(q[0], start.nominal["orientation"][0])
         heading = quaternion.from_rotation_vector([0.0, 0.0, turn[2]])
         self.path["orientation"] = quaternion.multiply(heading, q)
-        self.path["gyro_bias"] = nominal.gyro_bias[knots["at"]]
+        self.path["gyro_bias"] = nominal["gyro_bias"][knots["at"]]
         self.rejected = np.zeros(count, bool)  # knots whose field is not used
         self.windows = np.empty(count - 1, Window.dtype())
         self.residuals = np.empty(count - 1, WindowResidual.dtype())

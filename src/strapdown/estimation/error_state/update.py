@@ -44,12 +44,19 @@ def joseph(
 
 @kernel
 def shrink(covariance: Matrix, gain: Vector) -> None:
-    """Subtract K K^T from P: a scalar with S = 1 and the optimal gain; P stays symmetric."""
-    for i in range(len(gain)):
-        k = gain[i]
-        row = covariance[i]
-        for j in range(len(gain)):
-            row[j] -= k * gain[j]
+    """Subtract K K^T from P: a scalar with S = 1 and the optimal gain; P stays symmetric.
+
+    The number of errors is a multiple of four: LLVM unrolls a loop over the columns of one row,
+    which then uses no vector registers, but not a loop over those of four rows.
+    """
+    for i in range(0, len(gain), 4):
+        a, b, c, d = covariance[i], covariance[i + 1], covariance[i + 2], covariance[i + 3]
+        p, q, r, s = gain[i], gain[i + 1], gain[i + 2], gain[i + 3]
+        for k in range(len(gain)):
+            a[k] -= p * gain[k]
+            b[k] -= q * gain[k]
+            c[k] -= r * gain[k]
+            d[k] -= s * gain[k]
 
 
 @kernel

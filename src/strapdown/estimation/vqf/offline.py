@@ -123,14 +123,11 @@ def smooth(
     ``back`` comes from the backward pass, in its order.
     """
     p, how = params[0], smoothing[0]
-    n = len(rows)
-    for i in range(n):
-        join(passed[i], back[n - 1 - i], rows[i])
-    integrate(passed, samples, path, rows)
+    integrate(passed, back, samples, path, rows)
     low_pass_both_ways(p, how.low_pass, how.force_interval, passed, path, rows)
     level_out(passed, samples, path, rows)
-    follow_heading(p, how.field_interval, passed, path, rows, False)
-    follow_heading(p, how.field_interval, passed, path, rows, True)
+    for backward in (False, True):
+        follow_heading(p, how.field_interval, passed, path, rows, backward)
     finish(passed, rows)
 
 
@@ -157,13 +154,16 @@ def join(passed: Passed, back: Passed, row: FilterRow) -> None:
 @kernel
 def integrate(
     passed: Sequence[Passed],
+    back: Sequence[Passed],
     samples: Sequence[Sample],
     path: Sequence[Path],
     rows: Sequence[FilterRow],
 ) -> None:
-    """Integrate the gyro alone, and rotate the specific forces by it."""
+    """Integrate the gyro alone, with the combined bias; rotate the specific forces by it."""
     x, y, z, w = 0.0, 0.0, 0.0, 1.0
-    for i in range(len(rows)):
+    n = len(rows)
+    for i in range(n):
+        join(passed[i], back[n - 1 - i], rows[i])
         dt, turn, bias = passed[i].dt, passed[i].turn, rows[i].gyro_bias
         half = half_turn(*scaled(plus(three(turn), three(bias), -dt), 0.5))
         x, y, z, w = unit(*quaternion_multiply(x, y, z, w, *half))
