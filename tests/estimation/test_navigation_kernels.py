@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from strapdown.estimation.navigation import Aiding, NavigatorParams
 from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.prediction import linearise
+from strapdown.estimation.navigation.prediction import AidingUpdate, Prediction, linearise, pack
 from strapdown.estimation.navigation.state import SIZE, NavigatorMemory
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Motion, advance
@@ -70,6 +70,14 @@ def error_between(true, memory):
             [altitude],
         ]
     )
+
+
+def linearised(aiding, memory, earth):
+    """Return rows, residuals and variances of independent errors."""
+    (update,) = AidingUpdate.unpack(pack([aiding], [0], 0.999))
+    linearise(memory, earth, Prediction(), update)
+    numbers = update.slopes, update.residuals, update.eigenvalues
+    return [np.array(each[: update.count]) for each in numbers]
 
 
 def told(memory, correction, row, residual, variance):
@@ -223,12 +231,12 @@ def test_rows_of_aiding_are_derivatives_of_what_is_predicted(aiding, place):
     earth = place.for_kernels()
     for _ in range(5):
         memory = a_memory(rng)
-        rows, *_ = linearise(aiding, memory, earth)
+        rows, *_ = linearised(aiding, memory, earth)
         slopes = np.empty_like(rows)
         for k in range(SIZE):
             step = np.zeros(SIZE)
             step[k] = 1e-6
-            ahead, behind = (linearise(aiding, moved(memory, s * step), earth)[1] for s in (1, -1))
+            ahead, behind = (linearised(aiding, moved(memory, s * step), earth)[1] for s in (1, -1))
             slopes[:, k] = -(ahead - behind) / 2e-6  # the measurement is constant
         # the change of gravity with height, 3e-6 a metre, is not modelled
         np.testing.assert_allclose(rows, slopes, rtol=0, atol=4e-6)
@@ -243,7 +251,7 @@ def test_correlated_errors_are_told_apart_before_they_are_told():
     aiding = Aiding.position(0, [1.0, 2.0, 3.0], covariance)
     y = np.array([1.0, 2.0, 3.0]) - memory.position
     S = before[:3, :3] + covariance
-    rows, residuals, variances = linearise(aiding, memory, PLACE.for_kernels())
+    rows, residuals, variances = linearised(aiding, memory, PLACE.for_kernels())
     numbers = zip(rows, residuals, variances, strict=True)
     nis = sum(told(memory, correction, *number) for number in numbers)
     assert nis == pytest.approx(y @ np.linalg.solve(S, y), rel=1e-10)

@@ -141,8 +141,8 @@ class Execution:
         """Return a copy of a part of the current state as an array."""
         if not self._in_arrays:
             return self._types[which].pack(self._records[which])
-        array = self._arrays[which]  # NumPy copies records field by field, and bytes at once
-        return np.frombuffer(array.tobytes(), array.dtype)
+        array = self._arrays[which]
+        return np.frombuffer(array.tobytes(), array.dtype)  # in bytes, as below
 
     def number(self, which: int, name: str) -> Any:
         """Return one number of a part of the current state."""
@@ -156,7 +156,7 @@ class Execution:
             kind = self._types[which]
             if self._in_arrays:
                 array = part if isinstance(part, np.ndarray) else kind.pack(_listed(part))
-                self._arrays[which].view(np.uint8)[:] = array.view(np.uint8)
+                _overwrite(self._arrays[which], array)
             else:
                 records = kind.unpack(part) if isinstance(part, np.ndarray) else _listed(part)
                 self._records[which] = records
@@ -190,7 +190,7 @@ class Execution:
         written = [kind.unpack(array) for kind, array in zip(program.rows, rows, strict=True)]
         program.plain(*self._records, program.sample.unpack(samples), *written)
         for kind, array, records in zip(program.rows, rows, written, strict=True):
-            array[:] = kind.pack(records)
+            _overwrite(array, kind.pack(records))
 
     def update(self, numbers: Sequence[float]) -> Mapping[str, Any]:
         """Process samples of a stream; return the fields of the first row until the next call.
@@ -259,6 +259,11 @@ class Execution:
 
 def _listed(part: Record | list[Any]) -> list[Any]:
     return part if isinstance(part, list) else [part]
+
+
+def _overwrite(array: RecordArray, values: RecordArray) -> None:
+    """Copy records as bytes; NumPy copies them field by field."""
+    array.view(np.uint8)[:] = values.view(np.uint8)
 
 
 def _load(programs: Sequence[Program]) -> None:

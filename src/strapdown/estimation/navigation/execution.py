@@ -30,7 +30,7 @@ from strapdown.estimation.navigation.step import (
 )
 from strapdown.geometry.frames import BodyFrame
 from strapdown.inertial.navigation.mechanisation import Earth
-from strapdown.samples.execution import Execution, Program
+from strapdown.samples.execution import BLOCK, Execution, Program
 from strapdown.samples.sample import Sample
 from strapdown.units import NS_PER_S
 
@@ -197,7 +197,7 @@ class Rows(ABC):
     def given(self, block: Block) -> RecordArray:
         """Return the records of a block."""
 
-    def blocks(self, aiding: Sequence[Aiding], size: int) -> Iterator[Block]:
+    def blocks(self, aiding: Sequence[Aiding], size: int = BLOCK) -> Iterator[Block]:
         """Yield blocks of the data, with aiding sorted by stamp."""
         count, stamps = len(self.t_ns), np.maximum.accumulate(self.t_ns)
         t_ns = np.array([each.t_ns for each in aiding], np.int64)

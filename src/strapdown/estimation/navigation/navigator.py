@@ -25,7 +25,6 @@ from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.result import NavigationEstimate, NavigationResult, columns_of
 from strapdown.estimation.navigation.state import NavigatorMemory
 from strapdown.inertial.navigation import Place
-from strapdown.samples.execution import BLOCK
 from strapdown.samples.sample import numbers_of
 from strapdown.series import ImuSeries, Increments
 from strapdown.series.series import require_series
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["StrapdownNavigator"]
 
 _NAME = "strapdown-navigator"
-_BLOCK_BACK = 512  # samples of a block of the backward pass
+_BLOCK = 512  # samples of a block of the backward pass
 
 
 @dataclass(slots=True)
@@ -256,7 +255,11 @@ class StrapdownNavigator:
                 raise _untimely(aiding, self._execution.last_ns)
             new = copy(aiding)  # one that is given twice is two measurements
             insort(self._aiding, new, key=lambda each: each.t_ns)
-            return self._again(at, new)
+            if at + 1 < len(self._past):
+                return self._again(at, new)
+            (result,) = self._execution.update_with(None, [new])
+            self._past[at].memory = self._execution.array(MEMORY)
+            return result
 
     def aid_position(
         self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None
@@ -344,13 +347,13 @@ class StrapdownNavigator:
 
     def _through(self, rows: Rows, aiding: Sequence[Aiding]) -> Iterator[AidingResult]:
         """Process blocks of rows, each aiding at its time."""
-        for block in rows.blocks(aiding, BLOCK):
+        for block in rows.blocks(aiding):
             yield from self._execution.go_through(rows, block)
 
     def _there_and_back(self, rows: Rows, aiding: Sequence[Aiding]) -> Iterator[AidingResult]:
         """Process blocks of rows; record and smooth each again, from the last to the first."""
         execution, blocks = self._execution, []
-        for block in rows.blocks(aiding, _BLOCK_BACK):
+        for block in rows.blocks(aiding, _BLOCK):
             blocks.append((block, execution.array(MEMORY), execution.array(COUNTS)))
             yield from execution.go_through(rows, block)
         after = execution.array(MEMORY), execution.array(COUNTS)
