@@ -149,9 +149,11 @@ def predict(s: NavigatorMemory, earth: Earth, w: Prediction, update: AidingUpdat
         position(s, R, w, update)
         orientation(s, w, update)
     elif kind == OF_ZERO_RATE:
-        zero_rate(s, earth, R, w)
+        spin = (0.0, earth.rate_north, earth.rate_up)
+        at_rest(R, w, GYRO_BIAS, s.last_rate, s.gyro_bias, spin)
     elif kind == OF_GRAVITY:
-        gravity(s, earth, R, w)
+        up = scaled(gravity_at(earth, three(s.position)), -1.0)
+        at_rest(R, w, ACCEL_BIAS, s.last_force, s.accel_bias, up)
     elif kind in (OF_HEADING, OF_MAGNETIC_FIELD):
         heading(R, w, update)
     elif kind == OF_ALTITUDE:
@@ -226,25 +228,15 @@ def turning_of(s: NavigatorMemory, update: AidingUpdate) -> Three:
 
 
 @kernel
-def zero_rate(s: NavigatorMemory, earth: Earth, R: Rotation, w: Prediction) -> None:
-    """Predict the angular velocity of a body at rest."""
-    spin = (0.0, earth.rate_north, earth.rate_up)
+def at_rest(
+    R: Rotation, w: Prediction, at: int, reading: Vector, bias: Vector, world: Three
+) -> None:
+    """Predict readings at rest: a vector in axes of the world, and a bias."""
     for k in range(3):
         axis = body_axis(R, k)
-        put_slopes(w.slopes[k], ORIENTATION, cross(axis, spin))
-        w.slopes[k][GYRO_BIAS + k] = 1.0
-        w.residuals[k] = s.last_rate[k] - dot(axis, spin) - s.gyro_bias[k]
-
-
-@kernel
-def gravity(s: NavigatorMemory, earth: Earth, R: Rotation, w: Prediction) -> None:
-    """Predict the specific force of a body at rest."""
-    up = scaled(gravity_at(earth, three(s.position)), -1.0)
-    for k in range(3):
-        axis = body_axis(R, k)
-        put_slopes(w.slopes[k], ORIENTATION, cross(axis, up))
-        w.slopes[k][ACCEL_BIAS + k] = 1.0
-        w.residuals[k] = s.last_force[k] - s.accel_bias[k] - dot(axis, up)
+        put_slopes(w.slopes[k], ORIENTATION, cross(axis, world))
+        w.slopes[k][at + k] = 1.0
+        w.residuals[k] = reading[k] - bias[k] - dot(axis, world)
 
 
 @kernel
