@@ -12,6 +12,7 @@ from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.prediction import AidingUpdate, Prediction, linearise, pack
 from strapdown.estimation.navigation.state import SIZE, NavigatorMemory
+from strapdown.geometry.rotations import inverse_right_jacobian
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Motion, advance
 
@@ -240,6 +241,18 @@ def test_rows_of_aiding_are_derivatives_of_what_is_predicted(aiding, place):
             slopes[:, k] = -(ahead - behind) / 2e-6  # the measurement is constant
         # the change of gravity with height, 3e-6 a metre, is not modelled
         np.testing.assert_allclose(rows, slopes, rtol=0, atol=4e-6)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-4, 2.1e-4, 0.1, 1.0, 3.1])
+def test_rows_of_an_orientation_are_the_inverse_of_a_jacobian(angle):
+    memory = a_memory(np.random.default_rng(10))
+    turn = Rotation.from_rotvec(angle * np.array([2.0, -1.0, 2.0]) / 3.0)
+    measured = (turn * Rotation.from_quat(memory.orientation)).as_quat()
+    aiding = Aiding.pose(0, [1.0, 2.0, 3.0], measured, 0.1)
+    rows, residuals, _ = linearised(aiding, memory, PLACE.for_kernels())
+    np.testing.assert_allclose(residuals[3:], turn.as_rotvec(), rtol=0, atol=1e-15)
+    expected = 2.0 * inverse_right_jacobian(0.5 * turn.as_rotvec())
+    np.testing.assert_allclose(rows[3:, 6:9], expected, rtol=0, atol=1e-14)
 
 
 def test_correlated_errors_are_told_apart_before_they_are_told():

@@ -84,8 +84,6 @@ class Execution:
         Program of the stream.
     *memory : Record or list of Record
         State and parameters: one record, or a list, for each type of the program.
-    beside : sequence of Program, optional
-        Further programs of the stream.
     sizes : sequence of int, optional
         Number of samples, and of rows of each type, per update; by default one.
     compiled : bool, optional
@@ -97,13 +95,11 @@ class Execution:
         self,
         program: Program,
         *memory: Record | list[Any],
-        beside: Sequence[Program] = (),
         sizes: Sequence[int] = (1, 1),
         compiled: bool | None = None,
     ) -> None:
         self.program = program
         self.lock = RLock()
-        self._programs = (program, *beside)
         self._compiled = compiled
         self._updates = 0
         # the state is kept in records for plain Python, or in arrays for machine code
@@ -231,7 +227,7 @@ class Execution:
     def _look_for_machine_code(self) -> PreparedCall | None:
         self._updates += 1
         if self._updates == UPDATES_BEFORE_LOADING:
-            Thread(target=_load, args=[self._programs], name="strapdown load").start()
+            Thread(target=self.program.machine.load, name="strapdown load").start()
         if (code := self.program.machine.loaded) is not None:
             self._change_over(code)
         return self._step
@@ -264,8 +260,3 @@ def _listed(part: Record | list[Any]) -> list[Any]:
 def _overwrite(array: RecordArray, values: RecordArray) -> None:
     """Copy records as bytes; NumPy copies them field by field."""
     array.view(np.uint8)[:] = values.view(np.uint8)
-
-
-def _load(programs: Sequence[Program]) -> None:
-    for program in programs:
-        program.machine.load()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Rotation = tuple[float, float, float, float, float, float, float, float, float]
 
 MOST: Final = 6  # numbers of an aiding
-LEVEL_ANGLE2: Final = 1e-8  # rad^2; for a smaller square a factor differs from 1/3 by 1e-9
+SMALL_SQUARE: Final = 1e-8  # of half an angle [rad^2], below which a factor is 1/3 within 1e-9
 
 OF_POSITION: Final = KINDS.index("position")
 OF_ZERO_RATE: Final = KINDS.index("zero_rate")
@@ -181,10 +181,10 @@ def orientation(s: NavigatorMemory, w: Prediction, update: AidingUpdate) -> None
     v = update.value
     half = quaternion_log(*quaternion_multiply(v[3], v[4], v[5], v[6], -x, -y, -z, scalar))
     # inverse of the right Jacobian; strapdown.geometry.rotations has it for arrays
-    angle2, factor = square(half), 1.0 / 3.0
-    if angle2 > LEVEL_ANGLE2:
-        angle = math.sqrt(angle2)
-        factor = (1.0 - angle * math.cos(angle) / math.sin(angle)) / angle2
+    half2, factor = square(half), 1.0 / 3.0
+    if half2 > SMALL_SQUARE:
+        angle = math.sqrt(half2)
+        factor = (1.0 - angle * math.cos(angle) / math.sin(angle)) / half2
     for k in range(3):
         once = cross(unit(k), half)
         slopes = plus(plus(unit(k), once, 1.0), cross(once, half), factor)
