@@ -19,6 +19,7 @@ from strapdown.errors import UnknownNameError
 from strapdown.estimation import MahonyFilter, StrapdownNavigator
 from strapdown.estimation.navigation import Aiding
 from strapdown.estimation.navigation import execution as navigation
+from strapdown.inertial import WindowRule, integrate
 from strapdown.samples import ImuSample, execution
 from strapdown.series import ImuSeries
 from strapdown.warming import parts
@@ -177,18 +178,17 @@ def test_a_stream_changes_over_to_machine_code_without_a_trace(monkeypatch):
 
 
 def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypatch):
-    program = navigation._SAMPLES
-    program.machine.compile()
-    monkeypatch.setattr(navigation._RECORDS[program].machine, "_loaded", None)
+    navigation._SAMPLES.machine.compile()
+    monkeypatch.setattr(navigation._INCREMENTS.machine, "_loaded", None)
     mixed, plain = StrapdownNavigator(), StrapdownNavigator(compiled=False)
-    data, told = series(200), []
-    aiding = [Aiding.zero_velocity(t_ns, 1.0) for t_ns in data.t_ns[120::7].tolist()]
-    with announce_compiling(told.append):
+    first, second, third = (series(300)[100 * k : 100 * k + 100] for k in range(3))
+    for data in (first, integrate(second, window=WindowRule(1)).increments, third):
+        aiding = [Aiding.zero_velocity(t_ns, 1.0) for t_ns in data.t_ns[5::7].tolist()]
         runs = [each.run(data, aiding=aiding, smooth=True) for each in (mixed, plain)]
-    assert told == []
-    assert runs[0].aiding == runs[1].aiding
-    assert runs[0].covariance.tobytes() == runs[1].covariance.tobytes()
-    assert mixed.state == plain.state
+        assert runs[0].aiding == runs[1].aiding
+        assert runs[0].covariance.tobytes() == runs[1].covariance.tobytes()
+        assert mixed.state == plain.state
+    assert navigation._INCREMENTS.machine.loaded is None
     assert mixed.report == plain.report
 
 

@@ -116,6 +116,8 @@ class Record:
     @classmethod
     def unpack(cls, array: RecordArray) -> list[Self]:
         """Return the records of an array."""
+        if not len(array):
+            return []
         columns = [
             _unpacked(fresh, array[name]) if name in cls._nested else array[name].tolist()
             for name, fresh in cls._fresh.items()

@@ -16,7 +16,7 @@ from strapdown.estimation.navigation.aiding import AidingResult
 from strapdown.estimation.navigation.errors import Correction
 from strapdown.estimation.navigation.params import NavigatorParams
 from strapdown.estimation.navigation.prediction import AidingUpdate, pack
-from strapdown.estimation.navigation.smoothing import Adjoint, Passage, back, keep_record, record
+from strapdown.estimation.navigation.smoothing import Adjoint, Passage, back
 from strapdown.estimation.navigation.state import NavigatorMemory, NavigatorRow
 from strapdown.estimation.navigation.step import (
     AidingWork,
@@ -26,7 +26,6 @@ from strapdown.estimation.navigation.step import (
     run_steps,
     step,
     step_increment,
-    write_row,
 )
 from strapdown.geometry.frames import BodyFrame
 from strapdown.inertial.navigation.mechanisation import Earth
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
     from strapdown.samples.sample import Numbers
     from strapdown.series import ImuSeries, Increments
 
-    _Parts = dict[str, Callable[..., Any]]
-
 __all__ = ["BackwardPass", "IncrementRows", "NavigatorExecution", "Rows", "SampleRows"]
 
 _PARTS: Final = (
@@ -59,30 +56,19 @@ _PARTS: Final = (
 _NAME: Final = "strapdown navigator"
 _WEIGHT: Final = 5.0  # duration of a step in plain Python, relative to that of a filter
 _STEPS_OF_AIDING: Final = 4  # duration of an aiding relative to a step
+_NO_PASSAGES: Final = np.zeros(0, Passage.dtype())
 
 
-_OF_SAMPLES: Final[_Parts] = {"take": step, "reach_next": reach}
-_OF_INCREMENTS: Final[_Parts] = {"take": step_increment, "reach_next": reach_within}
-_TO_ROWS: Final[_Parts] = {"write": write_row, "write_again": write_row}
-_TO_PASSAGES: Final[_Parts] = {"write": record, "write_again": keep_record}
-
-
-def _over(name: str, sample: type[Record], row: type[Record], parts: _Parts) -> Program:
+def _over(name: str, sample: type[Record], **parts: Callable[..., Any]) -> Program:
     """Return a program over samples, or increments, and the aiding between them."""
-    loop = bind(run_steps, **parts)
-    return Program(name, loop, _PARTS, row, AidingUpdate, sample=sample, weight=_WEIGHT)
+    rows = NavigatorRow, AidingUpdate, Passage
+    return Program(name, bind(run_steps, **parts), _PARTS, *rows, sample=sample, weight=_WEIGHT)
 
 
-_SAMPLES: Final = _over(_NAME, Sample, NavigatorRow, _OF_SAMPLES | _TO_ROWS)
+_SAMPLES: Final = _over(_NAME, Sample, take=step, reach_next=reach)
 _INCREMENTS: Final = _over(
-    f"{_NAME} (increments)", Increment, NavigatorRow, _OF_INCREMENTS | _TO_ROWS
+    f"{_NAME} (increments)", Increment, take=step_increment, reach_next=reach_within
 )
-_RECORDS: Final = {  # the same, with a record for the backward pass
-    _SAMPLES: _over(f"{_NAME}, to go back", Sample, Passage, _OF_SAMPLES | _TO_PASSAGES),
-    _INCREMENTS: _over(
-        f"{_NAME} (increments), to go back", Increment, Passage, _OF_INCREMENTS | _TO_PASSAGES
-    ),
-}
 _BACK: Final = Program(
     f"{_NAME}, back",
     back,
@@ -108,7 +94,7 @@ class NavigatorExecution(FilterExecution):
     def __init__(self, params: NavigatorParams, place: Place, *, compiled: bool | None) -> None:
         self._params = params
         known = NavigatorMemory(), FilterCounts(), params.settings(), place.for_kernels()
-        sizes = (1, 1, 0)  # a sample, and no aiding
+        sizes = (1, 1, 0, 0)  # a sample and its row, no aiding
         super().__init__(
             _SAMPLES, *known, Correction(), AidingWork(), sizes=sizes, compiled=compiled
         )
@@ -119,24 +105,24 @@ class NavigatorExecution(FilterExecution):
         memory: NavigatorMemory = self.view(MEMORY)
         return memory
 
-    def prepare(self, rows: Rows, aidings: int, *, smooth: bool) -> None:
+    def prepare(self, rows: Rows, aidings: int) -> None:
         """Load or compile machine code where that is fastest for this much data."""
-        steps = len(rows.t_ns) + _STEPS_OF_AIDING * aidings
-        for program in (rows.program, *((_RECORDS[rows.program],) if smooth else ())):
-            self.prepare_for(program, steps)
+        self.prepare_for(rows.program, len(rows.t_ns) + _STEPS_OF_AIDING * aidings)
 
     def go_through(self, rows: Rows, block: Block) -> list[AidingResult]:
         """Process a block, and write the estimates after each sample."""
-        updates = self._packed(block.aiding, block.reached)
-        self.run(rows.program, rows.given(block), rows.out[block.first : block.last], updates)
-        return _results(block.aiding, updates)
+        return _results(block.aiding, self._go(rows, block, _NO_PASSAGES))
 
     def record(self, rows: Rows, block: Block) -> tuple[RecordArray, RecordArray]:
-        """Process a block, and return the samples and the aiding for the backward pass."""
-        updates = self._packed(block.aiding, block.reached)
+        """Process a block; return its samples and aiding for the backward pass."""
         passages = np.zeros(block.last - block.first, Passage.dtype())
-        self.run(_RECORDS[rows.program], rows.given(block), passages, updates)
-        return passages, updates
+        return passages, self._go(rows, block, passages)
+
+    def _go(self, rows: Rows, block: Block, passages: RecordArray) -> RecordArray:
+        updates = pack(block.aiding, block.reached, self._params.gate)
+        out = rows.out[block.first : block.last]
+        self.run(rows.program, rows.given(block), out, updates, passages)
+        return updates
 
     def update_with(self, numbers: Numbers | None, aiding: Sequence[Aiding]) -> list[AidingResult]:
         """Process a sample of a stream, or none, with the aiding before it and at its stamp."""
@@ -145,12 +131,10 @@ class NavigatorExecution(FilterExecution):
         if numbers is not None:
             samples = Sample.of_values(numbers).packed()
             reached += [each.t_ns >= numbers[0] for each in aiding]
-        updates = self._packed(aiding, reached)
-        self.run(_SAMPLES, samples, np.zeros(len(samples), NavigatorRow.dtype()), updates)
+        updates = pack(aiding, reached, self._params.gate)
+        row = np.zeros(len(samples), NavigatorRow.dtype())
+        self.run(_SAMPLES, samples, row, updates, _NO_PASSAGES)
         return _results(aiding, updates)
-
-    def _packed(self, aiding: Sequence[Aiding], reached: IntArray) -> RecordArray:
-        return pack(aiding, reached, self._params.gate)
 
 
 def _results(aiding: Sequence[Aiding], updates: RecordArray) -> list[AidingResult]:

@@ -222,7 +222,7 @@ class StrapdownNavigator:
         ordered = sorted(aiding, key=lambda each: each.t_ns)
         with self._execution.lock:
             self._check_times(ordered, rows.t_ns)
-            self._execution.prepare(rows, len(ordered), smooth=smooth)
+            self._execution.prepare(rows, len(ordered))
             with self._execution.own_account():
                 go = self._there_and_back if smooth else self._through
                 results = tuple(go(rows, ordered))

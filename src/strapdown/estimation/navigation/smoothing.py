@@ -53,14 +53,9 @@ class Adjoint(Record):
 
 @kernel
 def record(passage: Passage, s: NavigatorMemory, c: Correction) -> None:
-    """Copy the estimates, and the steps to them."""
+    """Copy the estimates after a sample, before aiding at its stamp, and the steps to them."""
     copy_estimates(passage.known, s)
     copy_steps(passage.steps, c.steps)
-
-
-@kernel
-def keep_record(_passage: Passage, _s: NavigatorMemory, _c: Correction) -> None:
-    """Keep the record of a sample: it precedes an aiding at its stamp."""
 
 
 @kernel

@@ -21,6 +21,7 @@ from strapdown.estimation.navigation.errors import (
 )
 from strapdown.estimation.navigation.gaps import loosen, remember_motion, widen_clipped
 from strapdown.estimation.navigation.prediction import AidingUpdate, Prediction, linearise
+from strapdown.estimation.navigation.smoothing import Passage, record
 from strapdown.estimation.navigation.state import (
     SIZE,
     NavigatorMemory,
@@ -65,8 +66,6 @@ if TYPE_CHECKING:
 
     take: Callable[..., None]  # of a sample, or of an increment
     reach_next: Callable[..., bool]  # for one of them
-    write: Callable[..., None]  # to a row, or for the backward pass
-    write_again: Callable[..., None]  # after an aiding at the stamp of the row
 
 
 class Increment(Sample):
@@ -409,8 +408,13 @@ def run_steps(
     given: Sequence[Sample],
     rows: Sequence[NavigatorRow],
     updates: Sequence[AidingUpdate],
+    passages: Sequence[Passage],
 ) -> None:
-    """Process samples, or increments, with the aiding between them; write or record estimates."""
+    """Process samples, or increments, with the aiding between them.
+
+    The estimates after each sample are written to a row and, if there are passages, recorded for
+    the backward pass.
+    """
     s, p, c, w = memory[0], params[0], correction[0], work[0]
     at = 0
     for i in range(len(given) + 1):
@@ -424,14 +428,10 @@ def run_steps(
             aid(s, p, earth[0], c, w.prediction, update)
             copy_steps(update.steps, c.steps)
             if i > 0 and given[i - 1].t_ns == update.t_ns:
-                write_again(rows[i - 1], s, c)  # noqa: F821 (likewise)
+                describe(rows[i - 1], s)
             at += 1
         if i < len(given):
             take(s, counts[0], p, earth[0], c, given[i])  # noqa: F821 (likewise)
-            write(rows[i], s, c)  # noqa: F821 (likewise)
-
-
-@kernel
-def write_row(row: NavigatorRow, s: NavigatorMemory, _c: Correction) -> None:
-    """Write the estimates to a row of the result."""
-    describe(row, s)
+            describe(rows[i], s)
+            if len(passages) > 0:
+                record(passages[i], s, c)
