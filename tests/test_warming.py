@@ -179,7 +179,9 @@ def test_a_stream_changes_over_to_machine_code_without_a_trace(monkeypatch):
 
 def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypatch):
     navigation._SAMPLES.machine.compile()
-    monkeypatch.setattr(navigation._INCREMENTS.machine, "_loaded", None)
+    machine = navigation._INCREMENTS.machine
+    monkeypatch.setattr(machine, "_loaded", None)
+    monkeypatch.setattr(machine, "load", lambda: None)
     mixed, plain = StrapdownNavigator(), StrapdownNavigator(compiled=False)
     first, second, third = (series(300)[100 * k : 100 * k + 100] for k in range(3))
     for data in (first, integrate(second, window=WindowRule(1)).increments, third):
@@ -188,7 +190,7 @@ def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypa
         assert runs[0].aiding == runs[1].aiding
         assert runs[0].covariance.tobytes() == runs[1].covariance.tobytes()
         assert mixed.state == plain.state
-    assert navigation._INCREMENTS.machine.loaded is None
+    assert machine.loaded is None
     assert mixed.report == plain.report
 
 
