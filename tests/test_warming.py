@@ -17,7 +17,9 @@ from strapdown.detection import Voter
 from strapdown.detection.voting.voter import _VOTE
 from strapdown.errors import UnknownNameError
 from strapdown.estimation import MahonyFilter, StrapdownNavigator
+from strapdown.estimation.navigation import Aiding
 from strapdown.estimation.navigation import execution as navigation
+from strapdown.inertial import WindowRule, integrate
 from strapdown.samples import ImuSample, execution
 from strapdown.series import ImuSeries
 from strapdown.warming import parts
@@ -177,15 +179,30 @@ def test_a_stream_changes_over_to_machine_code_without_a_trace(monkeypatch):
 
 def test_programs_of_which_only_one_has_machine_code_share_their_memory(monkeypatch):
     navigation._SAMPLES.machine.compile()
-    monkeypatch.setattr(navigation._AIDINGS.machine, "_loaded", None)
+    machine = navigation._INCREMENTS.machine
+    monkeypatch.setattr(machine, "_loaded", None)
+    monkeypatch.setattr(machine, "load", lambda: None)
     mixed, plain = StrapdownNavigator(), StrapdownNavigator(compiled=False)
+    first, second, third = (series(300)[100 * k : 100 * k + 100] for k in range(3))
+    for data in (first, integrate(second, window=WindowRule(1)).increments, third):
+        aiding = [Aiding.zero_velocity(t_ns, 1.0) for t_ns in data.t_ns[5::7].tolist()]
+        runs = [each.run(data, aiding=aiding, smooth=True) for each in (mixed, plain)]
+        assert runs[0].aiding == runs[1].aiding
+        assert runs[0].covariance.tobytes() == runs[1].covariance.tobytes()
+        assert mixed.state == plain.state
+    assert machine.loaded is None
+    assert mixed.report == plain.report
+
+
+def test_aiding_of_a_stream_is_the_same_in_both_executions():
+    machine, plain = StrapdownNavigator(compiled=True), StrapdownNavigator(compiled=False)
     for i, sample in enumerate(samples(60)):
-        for navigator in (mixed, plain):
+        for navigator in (machine, plain):
             navigator.update(sample)
             if i % 7 == 6:
                 navigator.aid_zero_velocity(t_ns=sample.t_ns - 15_000_000)
-        assert mixed.state == plain.state
-    assert mixed.report == plain.report
+        assert machine.state == plain.state
+    assert machine.report == plain.report
 
 
 def test_a_voter_changes_over_to_machine_code_without_a_trace(monkeypatch):

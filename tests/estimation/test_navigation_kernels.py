@@ -10,8 +10,9 @@ from scipy.spatial.transform import Rotation
 from strapdown.estimation.navigation import Aiding, NavigatorParams
 from strapdown.estimation.navigation import errors as kernels
 from strapdown.estimation.navigation.errors import Correction
-from strapdown.estimation.navigation.prediction import linearise
+from strapdown.estimation.navigation.prediction import AidingUpdate, Prediction, linearise, pack
 from strapdown.estimation.navigation.state import SIZE, NavigatorMemory
+from strapdown.geometry.rotations import inverse_right_jacobian
 from strapdown.inertial.navigation import Place
 from strapdown.inertial.navigation.mechanisation import Motion, advance
 
@@ -70,6 +71,14 @@ def error_between(true, memory):
             [altitude],
         ]
     )
+
+
+def linearised(aiding, memory, earth):
+    """Return rows, residuals and variances of independent errors."""
+    (update,) = AidingUpdate.unpack(pack([aiding], [0], 0.999))
+    linearise(memory, earth, Prediction(), update)
+    numbers = update.slopes, update.residuals, update.eigenvalues
+    return [np.array(each[: update.count]) for each in numbers]
 
 
 def told(memory, correction, row, residual, variance):
@@ -223,15 +232,27 @@ def test_rows_of_aiding_are_derivatives_of_what_is_predicted(aiding, place):
     earth = place.for_kernels()
     for _ in range(5):
         memory = a_memory(rng)
-        rows, *_ = linearise(aiding, memory, earth)
+        rows, *_ = linearised(aiding, memory, earth)
         slopes = np.empty_like(rows)
         for k in range(SIZE):
             step = np.zeros(SIZE)
             step[k] = 1e-6
-            ahead, behind = (linearise(aiding, moved(memory, s * step), earth)[1] for s in (1, -1))
+            ahead, behind = (linearised(aiding, moved(memory, s * step), earth)[1] for s in (1, -1))
             slopes[:, k] = -(ahead - behind) / 2e-6  # the measurement is constant
         # the change of gravity with height, 3e-6 a metre, is not modelled
         np.testing.assert_allclose(rows, slopes, rtol=0, atol=4e-6)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-9, 1e-4, 2.1e-4, 0.1, 1.0, 3.1])
+def test_rows_of_an_orientation_are_the_inverse_of_a_jacobian(angle):
+    memory = a_memory(np.random.default_rng(10))
+    turn = Rotation.from_rotvec(angle * np.array([2.0, -1.0, 2.0]) / 3.0)
+    measured = (turn * Rotation.from_quat(memory.orientation)).as_quat()
+    aiding = Aiding.pose(0, [1.0, 2.0, 3.0], measured, 0.1)
+    rows, residuals, _ = linearised(aiding, memory, PLACE.for_kernels())
+    np.testing.assert_allclose(residuals[3:], turn.as_rotvec(), rtol=0, atol=1e-15)
+    expected = 2.0 * inverse_right_jacobian(0.5 * turn.as_rotvec())
+    np.testing.assert_allclose(rows[3:, 6:9], expected, rtol=0, atol=1e-14)
 
 
 def test_correlated_errors_are_told_apart_before_they_are_told():
@@ -243,7 +264,7 @@ def test_correlated_errors_are_told_apart_before_they_are_told():
     aiding = Aiding.position(0, [1.0, 2.0, 3.0], covariance)
     y = np.array([1.0, 2.0, 3.0]) - memory.position
     S = before[:3, :3] + covariance
-    rows, residuals, variances = linearise(aiding, memory, PLACE.for_kernels())
+    rows, residuals, variances = linearised(aiding, memory, PLACE.for_kernels())
     numbers = zip(rows, residuals, variances, strict=True)
     nis = sum(told(memory, correction, *number) for number in numbers)
     assert nis == pytest.approx(y @ np.linalg.solve(S, y), rel=1e-10)

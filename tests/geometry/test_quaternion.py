@@ -179,6 +179,7 @@ def test_the_weighted_mean_agrees_with_scipy(pairs):
         ("quaternion_to_matrix", (4,)),
         ("quaternion_from_half_angles_zyx", (6,)),
         ("quaternion_exp", (3,)),
+        ("quaternion_log", (4,)),
     ],
 )
 def test_a_compiled_kernel_gives_what_the_plain_one_gives(name, sizes):
@@ -191,6 +192,13 @@ def test_a_compiled_kernel_gives_what_the_plain_one_gives(name, sizes):
 def test_the_streaming_exponential_is_the_batched_one(size):
     u = size * np.array([0.48, -0.6, 0.64])
     np.testing.assert_allclose(formulas.quaternion_exp(*u.tolist()), exp(u), rtol=4e-16)
+
+
+@pytest.mark.parametrize("angle", [0.0, 1e-200, 1e-9, 1e-4, 1.0, 3.0, 3.2, 6.2])
+def test_the_streaming_logarithm_is_half_the_rotation_vector(angle):
+    q = exp(0.5 * angle * np.array([0.48, -0.6, 0.64]))
+    half = 0.5 * to_rotation_vector(q)
+    np.testing.assert_allclose(formulas.quaternion_log(*q.tolist()), half, rtol=4e-16, atol=1e-199)
 
 
 # Published values: the attitude tests of PX4-Matrix (w first there).

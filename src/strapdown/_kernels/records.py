@@ -64,11 +64,13 @@ class Record:
 
     _fresh: ClassVar[dict[str, Any]] = {}
     _parts: ClassVar[dict[str, Any]] = {}  # initial values that have to be copied
+    _nested: ClassVar[dict[str, Any]] = {}  # initial values that are records, or lists of them
 
     def __init_subclass__(cls) -> None:
         own = {name: vars(cls)[name] for name in vars(cls).get("__annotations__", ())}
         cls._fresh = {**cls._fresh, **own}
         cls._parts = {n: v for n, v in cls._fresh.items() if isinstance(v, list | Record)}
+        cls._nested = {n: v for n, v in cls._parts.items() if _is_nested(v)}
         for name in own:
             delattr(cls, name)
 
@@ -114,11 +116,18 @@ class Record:
     @classmethod
     def unpack(cls, array: RecordArray) -> list[Self]:
         """Return the records of an array."""
-        columns = [_unpacked(fresh, array[name]) for name, fresh in cls._fresh.items()]
+        if not len(array):
+            return []
+        columns = [
+            _unpacked(fresh, array[name]) if name in cls._nested else array[name].tolist()
+            for name, fresh in cls._fresh.items()
+        ]
         return [cls._of(values) for values in zip(*columns, strict=True)]
 
     def astuple(self) -> tuple[Any, ...]:
         """Return the values of the fields in their order."""
+        if not self._nested:
+            return tuple(vars(self).values())
         return tuple([_plain(value) for value in vars(self).values()])
 
     @classmethod
@@ -176,6 +185,10 @@ def _form(value: Any) -> tuple[Any, ...]:
     if isinstance(value[0], Record):
         return value[0].dtype(), (len(value),)
     return _NUMBERS[type(np.ravel(value)[0].item())], np.shape(value)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Record) or (isinstance(value, list) and isinstance(value[0], Record))
 
 
 def _copied(value: Any) -> Any:

@@ -244,5 +244,9 @@ def _degrees(origin: tuple[float, float, float]) -> tuple[float, float, float]:
 
 
 def _sigma(result: NavigationResult) -> float:
-    """Return the standard deviation of the last position [m]."""
-    return float(np.sqrt(np.trace(result.pose_covariance()[-1, :3, :3])))
+    """Return the standard deviation of the last position [m]; infinite if it is lost to rounding.
+
+    A navigator that diverges has a covariance beyond 1e16 times that of its aiding.
+    """
+    variance = float(np.trace(result.pose_covariance()[-1, :3, :3]))
+    return math.sqrt(variance) if variance >= 0.0 else math.inf

@@ -94,6 +94,18 @@ def quaternion_exp(x: float, y: float, z: float) -> tuple[float, float, float, f
     return x * scale, y * scale, z * scale, math.cos(angle)
 
 
+@kernel
+def quaternion_log(x: float, y: float, z: float, w: float) -> tuple[float, float, float]:
+    """Return u, half the vector of the rotation by at most pi, for plain floats."""
+    sine = math.sqrt(x * x + y * y + z * z)
+    if sine == 0.0:
+        return 0.0, 0.0, 0.0
+    scale = math.atan2(sine, abs(w)) / sine
+    if w < 0.0:
+        scale = -scale
+    return x * scale, y * scale, z * scale
+
+
 # Angles of the InertialUnit as Webots R2021b to R2025a (profiles R2023b and R2025a) compute them
 # from a quaternion, in this order of evaluation, so that the bits agree. R2021a uses the NUE terms
 # in all worlds.

@@ -31,6 +31,12 @@ def scaled(a: Three, factor: float) -> Three:
 
 
 @kernel
+def unit(k: int) -> Three:
+    """Return the unit vector along an axis."""
+    return 1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2)
+
+
+@kernel
 def cross(a: Three, b: Three) -> Three:
     """Return a x b."""
     return (

@@ -84,8 +84,6 @@ class Execution:
         Program of the stream.
     *memory : Record or list of Record
         State and parameters: one record, or a list, for each type of the program.
-    beside : sequence of Program, optional
-        Further programs of the stream.
     sizes : sequence of int, optional
         Number of samples, and of rows of each type, per update; by default one.
     compiled : bool, optional
@@ -97,13 +95,11 @@ class Execution:
         self,
         program: Program,
         *memory: Record | list[Any],
-        beside: Sequence[Program] = (),
         sizes: Sequence[int] = (1, 1),
         compiled: bool | None = None,
     ) -> None:
         self.program = program
         self.lock = RLock()
-        self._programs = (program, *beside)
         self._compiled = compiled
         self._updates = 0
         # the state is kept in records for plain Python, or in arrays for machine code
@@ -141,8 +137,8 @@ class Execution:
         """Return a copy of a part of the current state as an array."""
         if not self._in_arrays:
             return self._types[which].pack(self._records[which])
-        array = self._arrays[which]  # NumPy copies records field by field, and bytes at once
-        return np.frombuffer(array.tobytes(), array.dtype)
+        array = self._arrays[which]
+        return np.frombuffer(array.tobytes(), array.dtype)  # in bytes, as below
 
     def number(self, which: int, name: str) -> Any:
         """Return one number of a part of the current state."""
@@ -156,7 +152,7 @@ class Execution:
             kind = self._types[which]
             if self._in_arrays:
                 array = part if isinstance(part, np.ndarray) else kind.pack(_listed(part))
-                self._arrays[which].view(np.uint8)[:] = array.view(np.uint8)
+                _overwrite(self._arrays[which], array)
             else:
                 records = kind.unpack(part) if isinstance(part, np.ndarray) else _listed(part)
                 self._records[which] = records
@@ -190,7 +186,7 @@ class Execution:
         written = [kind.unpack(array) for kind, array in zip(program.rows, rows, strict=True)]
         program.plain(*self._records, program.sample.unpack(samples), *written)
         for kind, array, records in zip(program.rows, rows, written, strict=True):
-            array[:] = kind.pack(records)
+            _overwrite(array, kind.pack(records))
 
     def update(self, numbers: Sequence[float]) -> Mapping[str, Any]:
         """Process samples of a stream; return the fields of the first row until the next call.
@@ -231,7 +227,7 @@ class Execution:
     def _look_for_machine_code(self) -> PreparedCall | None:
         self._updates += 1
         if self._updates == UPDATES_BEFORE_LOADING:
-            Thread(target=_load, args=[self._programs], name="strapdown load").start()
+            Thread(target=self.program.machine.load, name="strapdown load").start()
         if (code := self.program.machine.loaded) is not None:
             self._change_over(code)
         return self._step
@@ -261,6 +257,6 @@ def _listed(part: Record | list[Any]) -> list[Any]:
     return part if isinstance(part, list) else [part]
 
 
-def _load(programs: Sequence[Program]) -> None:
-    for program in programs:
-        program.machine.load()
+def _overwrite(array: RecordArray, values: RecordArray) -> None:
+    """Copy records as bytes; NumPy copies them field by field."""
+    array.view(np.uint8)[:] = values.view(np.uint8)

@@ -11,7 +11,6 @@ from strapdown.detection.intake import DetectorCounts
 from strapdown.detection.stillness import StillnessParams
 from strapdown.detection.stillness.statistic import StillnessEvent, StillnessMemory
 from strapdown.detection.stillness.statistic import step as watch_for_stillness
-from strapdown.estimation.navigation.alignment import put_slopes
 from strapdown.estimation.navigation.errors import (
     Correction,
     Transition,
@@ -19,6 +18,7 @@ from strapdown.estimation.navigation.errors import (
     inject,
     keep,
     publish,
+    put_slopes,
     refuse,
 )
 from strapdown.estimation.navigation.smoothing import copy_estimates
@@ -34,7 +34,7 @@ from strapdown.estimation.navigation.state import (
 )
 from strapdown.estimation.navigation.step import step as navigate
 from strapdown.geometry.formulas import quaternion_rotate, quaternion_to_matrix
-from strapdown.geometry.triples import cross
+from strapdown.geometry.triples import cross, unit
 from strapdown.geometry.vectors import clear, copy, four, put, three
 from strapdown.inertial.navigation.mechanisation import Earth
 from strapdown.samples.sample import Sample
@@ -222,9 +222,8 @@ def tell_velocity(s: FootMemory, c: Correction, tape: Tape, rate: Three, varianc
         clear(c.slopes)
         c.slopes[VELOCITY + k] = 1.0
         # u depends on the attitude and on the bias of the rate
-        axis = (1.0 * (k == 0), 1.0 * (k == 1), 1.0 * (k == 2))
-        put_slopes(c, ORIENTATION, cross(u, axis))
-        put_slopes(c, GYRO_BIAS, cross((m[3 * k], m[3 * k + 1], m[3 * k + 2]), contact))
+        put_slopes(c.slopes, ORIENTATION, cross(u, unit(k)))
+        put_slopes(c.slopes, GYRO_BIAS, cross((m[3 * k], m[3 * k + 1], m[3 * k + 2]), contact))
         nis += take(s, c, tape, k, -(s.velocity[k] + u[k]), variance)
     return nis
 

@@ -11,6 +11,7 @@ from strapdown.estimation.navigation.errors import (
     correct,
     heading_slopes,
     inject,
+    put_slopes,
     widen,
 )
 from strapdown.estimation.navigation.state import (
@@ -92,7 +93,7 @@ def settle(s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction) 
     noise += surprise(square(w), p.gyro_bias_sigma)
     forward = quaternion_rotate(*four(s.orientation), 1.0, 0.0, 0.0)
     clear(c.slopes)
-    put_slopes(c, ORIENTATION, heading_slopes(*forward))
+    put_slopes(c.slopes, ORIENTATION, heading_slopes(*forward))
     correct(s, c, 0.0, p.heading_sigma * p.heading_sigma)
     x, y, z, scalar = four(s.orientation)
     spin = quaternion_rotate(-x, -y, -z, scalar, 0.0, earth.rate_north, earth.rate_up)
@@ -142,15 +143,9 @@ def measure_gravity(
         # along an axis u: u . (0, 0, gravity), where a tilt phi of the body turns u with it
         u = axes[k]
         clear(c.slopes)
-        put_slopes(c, ORIENTATION, (gravity * u[1], -gravity * u[0], 0.0))
+        put_slopes(c.slopes, ORIENTATION, (gravity * u[1], -gravity * u[0], 0.0))
         c.slopes[ACCEL_BIAS + k] = 1.0
         correct(s, c, f[k] - gravity * u[2], variance)
-
-
-@kernel
-def put_slopes(c: Correction, at: int, slopes: Three) -> None:
-    """Write the derivatives of a number by three of the errors."""
-    c.slopes[at], c.slopes[at + 1], c.slopes[at + 2] = slopes
 
 
 @kernel

@@ -70,6 +70,22 @@ class Correction(Record):
 
 
 @kernel
+def copy_steps(kept: Steps, steps: Steps) -> None:
+    """Copy the steps to a sample."""
+    kept.count = steps.count
+    copy_step(kept.first, steps.first)
+    copy_step(kept.second, steps.second)
+
+
+@kernel
+def copy_step(kept: Transition, step: Transition) -> None:
+    """Copy a step."""
+    kept.h = step.h
+    copy(kept.rotation, step.rotation)
+    copy(kept.force, step.force)
+
+
+@kernel
 def propagate(
     covariance: Matrix, dt: float, rotation: Rotation, force: Three, p: NavigatorParams
 ) -> None:
@@ -219,6 +235,12 @@ def heading_slopes(x: float, y: float, z: float) -> Three:
     if level < UPRIGHT:
         return 0.0, 0.0, 1.0
     return -x * z / level, -y * z / level, 1.0
+
+
+@kernel
+def put_slopes(row: Vector, at: int, slopes: Three) -> None:
+    """Write the derivatives of a number by three of the errors."""
+    row[at], row[at + 1], row[at + 2] = slopes
 
 
 @kernel

@@ -9,8 +9,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from strapdown._checks import as_params
 from strapdown.errors import ValueRangeError
 from strapdown.estimation.execution import COUNTS, MEMORY, restored
@@ -20,6 +18,7 @@ from strapdown.estimation.navigation.execution import (
     BackwardPass,
     IncrementRows,
     NavigatorExecution,
+    Rows,
     SampleRows,
 )
 from strapdown.estimation.navigation.params import NavigatorParams
@@ -223,12 +222,10 @@ class StrapdownNavigator:
         ordered = sorted(aiding, key=lambda each: each.t_ns)
         with self._execution.lock:
             self._check_times(ordered, rows.t_ns)
-            self._execution.prepare_for_aiding(len(ordered))
+            self._execution.prepare(rows, len(ordered))
             with self._execution.own_account():
-                if smooth:
-                    results = tuple(self._there_and_back(rows, ordered))
-                else:
-                    results = tuple(self._through(rows, ordered, 0, len(data)))
+                go = self._there_and_back if smooth else self._through
+                results = tuple(go(rows, ordered))
                 report = self.report
             self._past.clear()
             self._aiding.clear()
@@ -258,7 +255,11 @@ class StrapdownNavigator:
                 raise _untimely(aiding, self._execution.last_ns)
             new = copy(aiding)  # one that is given twice is two measurements
             insort(self._aiding, new, key=lambda each: each.t_ns)
-            return self._again(at, new)
+            if at + 1 < len(self._past):
+                return self._again(at, new)
+            (result,) = self._execution.update_with(None, [new])
+            self._past[at].memory = self._execution.array(MEMORY)
+            return result
 
     def aid_position(
         self, position: ArrayLike, covariance: ArrayLike, *, t_ns: int | None = None
@@ -328,60 +329,40 @@ class StrapdownNavigator:
         counts = execution.array(COUNTS)  # the samples are already counted
         execution.replace(MEMORY, past[first].memory, FilterCounts(last_ns=past[first].t_ns))
         after = deque(a for a in self._aiding if a is new or a.t_ns > past[first].t_ns)
-        found = {}
+        found: dict[int, AidingResult] = {}
         for j, each in enumerate(past[first:], first):
-            t_ns = each.t_ns
-            if j > first:
-                execution.update(each.sample)
             then = past[j + 1].t_ns if j + 1 < len(past) else math.inf
-            while after and after[0].t_ns <= t_ns < then:
-                now = after.popleft()
-                found[id(now)] = execution.aid(now)
+            now = []
+            while after and after[0].t_ns <= each.t_ns and after[0].t_ns < then:
+                now.append(after.popleft())
+            sample = each.sample if j > first else None
+            if now:
+                results = execution.update_with(sample, now)
+                found.update(zip(map(id, now), results, strict=True))
+            elif sample is not None:
+                execution.update(sample)
             each.memory = execution.array(MEMORY)
-            while after and after[0].t_ns < then:
-                now = after.popleft()
-                execution.reach(now.t_ns, past[j + 1].sample)
-                found[id(now)] = execution.aid(now)
         execution.replace(COUNTS, counts)
         return found[id(new)]
 
-    def _there_and_back(
-        self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding]
-    ) -> Iterator[AidingResult]:
-        """Process blocks of rows; record and smooth each again, from the last to the first."""
-        execution, again = self._execution, rows.copy()
-        stamps, aided, blocks = np.maximum.accumulate(rows.t_ns), 0, []
-        for first in range(0, len(stamps), _BLOCK):
-            last = min(first + _BLOCK, len(stamps))
-            until = bisect_right(aiding, stamps[last - 1], key=lambda each: each.t_ns)
-            part, aided = aiding[aided:until], until
-            blocks.append((first, last, part, execution.array(MEMORY), execution.array(COUNTS)))
-            yield from self._through(rows, part, first, last)
-        after = execution.array(MEMORY), execution.array(COUNTS)
-        way_back = BackwardPass(len(stamps), len(aiding), compiled=self._compiled)
-        for first, last, part, *before in reversed(blocks):
-            execution.replace(MEMORY, *before)
-            with execution.recording() as tape:
-                for _ in self._through(again, part, first, last):
-                    pass
-            way_back.over(tape)
-        execution.replace(MEMORY, *after)
+    def _through(self, rows: Rows, aiding: Sequence[Aiding]) -> Iterator[AidingResult]:
+        """Process blocks of rows, each aiding at its time."""
+        for block in rows.blocks(aiding):
+            yield from self._execution.go_through(rows, block)
 
-    def _through(
-        self, rows: SampleRows | IncrementRows, aiding: Sequence[Aiding], first: int, last: int
-    ) -> Iterator[AidingResult]:
-        """Process rows, and update with each aiding at its time."""
-        row, stamps = first, np.maximum.accumulate(rows.t_ns)
-        for each in aiding:
-            upto = int(np.searchsorted(stamps, each.t_ns, "right"))
-            rows.run(self._execution, row, upto)
-            row = upto
-            if each.t_ns > self._execution.last_ns:
-                rows.reach(self._execution, each.t_ns, row)
-            yield self._execution.aid(each)
-            if row and stamps[row - 1] == each.t_ns:
-                self._execution.describe(rows.out[row - 1 : row])
-        rows.run(self._execution, row, last)
+    def _there_and_back(self, rows: Rows, aiding: Sequence[Aiding]) -> Iterator[AidingResult]:
+        """Process blocks of rows; record and smooth each again, from the last to the first."""
+        execution, blocks = self._execution, []
+        for block in rows.blocks(aiding, _BLOCK):
+            blocks.append((block, execution.array(MEMORY), execution.array(COUNTS)))
+            yield from execution.go_through(rows, block)
+        after = execution.array(MEMORY), execution.array(COUNTS)
+        way_back = BackwardPass(len(rows.t_ns), len(aiding), compiled=self._compiled)
+        for block, *before in reversed(blocks):
+            execution.replace(MEMORY, *before)
+            passages, updates = execution.record(rows, block)
+            way_back.over(passages, rows.out[block.first : block.last], updates)
+        execution.replace(MEMORY, *after)
 
 
 def _untimely(aiding: Aiding, last_ns: int) -> ValueRangeError:

@@ -1,17 +1,20 @@
 """Aiding as a function of the state of a navigator, linearised.
 
-The function of each kind returns the derivatives (M, SIZE) of the predicted numbers by the errors,
-and the residuals (M,), measured less predicted.
+The kernel of each kind writes the derivatives of the predicted numbers by the errors, and the
+residuals, measured less predicted.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from strapdown.estimation.navigation.errors import heading_slopes
+from strapdown._kernels.kernel import kernel
+from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
+from strapdown.estimation.navigation.aiding import KINDS
+from strapdown.estimation.navigation.errors import Steps, heading_slopes, put_slopes
 from strapdown.estimation.navigation.state import (
     ACCEL_BIAS,
     ALTITUDE_BIAS,
@@ -21,120 +24,245 @@ from strapdown.estimation.navigation.state import (
     SIZE,
     VELOCITY,
 )
-from strapdown.geometry import quaternion
-from strapdown.geometry.rotations import inverse_right_jacobian, skew
-from strapdown.geometry.vectors import three
+from strapdown.geometry.formulas import (
+    quaternion_log,
+    quaternion_multiply,
+    quaternion_to_matrix,
+)
+from strapdown.geometry.triples import cross, plus, scaled, unit
+from strapdown.geometry.vectors import clear, dot, four, matrix_times, square, three
 from strapdown.geometry.wgs84 import SEMI_MAJOR_AXIS
 from strapdown.inertial.navigation.mechanisation import Earth, gravity_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Sequence
 
-    from strapdown._typing import FloatArray
+    from strapdown._kernels.records import RecordArray
+    from strapdown._typing import IntArray, Three
     from strapdown.estimation.navigation.aiding import Aiding
     from strapdown.estimation.navigation.state import NavigatorMemory
 
-Rows: TypeAlias = "tuple[FloatArray, FloatArray]"
+    Rotation = tuple[float, float, float, float, float, float, float, float, float]
 
-_POSITION: Final = slice(POSITION, POSITION + 3)
-_VELOCITY: Final = slice(VELOCITY, VELOCITY + 3)
-_ORIENTATION: Final = slice(ORIENTATION, ORIENTATION + 3)
-_ACCEL_BIAS: Final = slice(ACCEL_BIAS, ACCEL_BIAS + 3)
-_GYRO_BIAS: Final = slice(GYRO_BIAS, GYRO_BIAS + 3)
-_BODY_AXES: Final = {"velocity": [0, 1, 2], "forward_speed": [0], "non_holonomic": [1, 2]}
+MOST: Final = 6  # numbers of an aiding
+SMALL_SQUARE: Final = 1e-8  # of half an angle [rad^2], below which a factor is 1/3 within 1e-9
 
-
-def linearise(
-    aiding: Aiding, known: NavigatorMemory, earth: Earth
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return rows (M, SIZE), residuals (M,) and variances (M,) of independent errors."""
-    rows, residual = _PREDICTIONS[aiding.kind](aiding, known, earth)
-    variances, axes = np.linalg.eigh(aiding.covariance)
-    return axes.T @ rows, axes.T @ residual, variances
+OF_POSITION: Final = KINDS.index("position")
+OF_ZERO_RATE: Final = KINDS.index("zero_rate")
+OF_HEADING: Final = KINDS.index("heading")
+OF_GRAVITY: Final = KINDS.index("gravity")
+OF_MAGNETIC_FIELD: Final = KINDS.index("magnetic_field")
+OF_ALTITUDE: Final = KINDS.index("altitude")
+OF_NON_HOLONOMIC: Final = KINDS.index("non_holonomic")
+OF_POSE: Final = KINDS.index("pose")
 
 
-def _position(aiding: Aiding, known: NavigatorMemory, _earth: Earth) -> Rows:
-    rows = np.zeros((3, SIZE))
-    rows[:, _POSITION] = np.eye(3)
-    predicted = np.array(known.position)
-    if aiding.lever_arm.any():
-        arm = quaternion.to_matrix(known.orientation) @ aiding.lever_arm
-        rows[:, _ORIENTATION] = -skew(arm)
-        predicted += arm
-    return rows, aiding.value[:3] - predicted
+class AidingUpdate(Record):
+    """An aiding: up to six numbers measured together, and its result."""
+
+    t_ns: int = 0
+    reached: int = 0  # samples of its block that are processed before it
+    kind: int = 0
+    count: int = 0
+    value: Vector = filled(MOST + 1)
+    in_body: bool = False  # axes of a velocity
+    lever_arm: Vector = filled(3)
+    axis: Vector = filled(3)
+    eigenvalues: Vector = filled(MOST)  # of the covariance, and ...
+    eigenvectors: Matrix = zeros(MOST, MOST)  # ... in columns
+    gate: float = 0.0  # largest sum of squared innovations that is accepted
+    nis: float = 0.0  # sum of the normalised innovations squared
+    accepted: bool = False
+    # of the numbers along the eigenvectors, whose errors are independent
+    slopes: Matrix = zeros(MOST, SIZE)  # derivatives by the errors
+    residuals: Vector = filled(MOST)  # measured less predicted
+    # ... and for the backward pass
+    columns: Matrix = zeros(MOST, SIZE)  # covariance of the errors with each number
+    innovations: Vector = filled(MOST)
+    variances: Vector = filled(MOST)  # of the innovations
+    steps: Steps = Steps()  # from the last sample to the aiding
 
 
-def _velocity(aiding: Aiding, known: NavigatorMemory, _earth: Earth) -> Rows:
-    """Velocity of a point; the rotation of the world is negligible in that about the sensor."""
-    R = quaternion.to_matrix(known.orientation)
-    rows = np.zeros((3, SIZE))
-    velocity, turning = np.array(known.velocity), np.zeros(3)
-    if aiding.lever_arm.any():
-        turning = np.cross(np.subtract(known.last_rate, known.gyro_bias), aiding.lever_arm)
-        rows[:, _GYRO_BIAS] = skew(aiding.lever_arm)
-    if aiding.frame == "body":
+class Prediction(Record):
+    """Work space: the numbers of an aiding as they were measured."""
+
+    slopes: Matrix = zeros(MOST, SIZE)  # derivatives by the errors
+    residuals: Vector = filled(MOST)  # measured less predicted
+
+
+def pack(aiding: Sequence[Aiding], reached: IntArray, gate: float) -> RecordArray:
+    """Return aiding as an array of records.
+
+    ``reached`` is how many samples are processed before each, ``gate`` the probability of
+    :class:`~strapdown.estimation.navigation.NavigatorParams`.
+    """
+    from scipy.special import chdtri  # noqa: PLC0415 (a slow import that few need)
+
+    updates = np.zeros(len(aiding), AidingUpdate.dtype())
+    if not len(updates):
+        return updates
+    counts = np.array([len(each.covariance) for each in aiding])
+    updates["reached"], updates["count"], updates["gate"] = (
+        reached,
+        counts,
+        chdtri(counts, 1.0 - gate),
+    )
+    updates["kind"] = [KINDS.index(each.kind) for each in aiding]
+    updates["in_body"] = [each.frame == "body" for each in aiding]
+    for name in ("t_ns", "lever_arm", "axis"):
+        updates[name] = [getattr(each, name) for each in aiding]
+    for count in set(counts.tolist()):
+        these = np.flatnonzero(counts == count).tolist()
+        values = np.array([aiding[k].value for k in these])
+        updates["value"][these, : values.shape[1]] = values
+        eigenvalues, eigenvectors = np.linalg.eigh([aiding[k].covariance for k in these])
+        updates["eigenvalues"][these, :count] = eigenvalues
+        updates["eigenvectors"][these, :count, :count] = eigenvectors
+    return updates
+
+
+@kernel
+def linearise(s: NavigatorMemory, earth: Earth, w: Prediction, update: AidingUpdate) -> None:
+    """Write slopes and residuals of numbers with independent errors."""
+    for k in range(update.count):
+        clear(w.slopes[k])
+    predict(s, earth, w, update)
+    for k in range(update.count):
+        slopes, residual = update.slopes[k], 0.0
+        clear(slopes)
+        for i in range(update.count):
+            weight, row = update.eigenvectors[i][k], w.slopes[i]
+            if weight != 0.0:
+                residual += weight * w.residuals[i]
+                for j in range(SIZE):
+                    slopes[j] += weight * row[j]
+        update.residuals[k] = residual
+
+
+@kernel
+def predict(s: NavigatorMemory, earth: Earth, w: Prediction, update: AidingUpdate) -> None:
+    """Write slopes and residuals of the numbers as they were measured."""
+    kind, R = update.kind, quaternion_to_matrix(*four(s.orientation))
+    if kind == OF_POSITION:
+        position(s, R, w, update)
+    elif kind == OF_POSE:
+        position(s, R, w, update)
+        orientation(s, w, update)
+    elif kind == OF_ZERO_RATE:
+        spin = (0.0, earth.rate_north, earth.rate_up)
+        at_rest(R, w, GYRO_BIAS, s.last_rate, s.gyro_bias, spin)
+    elif kind == OF_GRAVITY:
+        up = scaled(gravity_at(earth, three(s.position)), -1.0)
+        at_rest(R, w, ACCEL_BIAS, s.last_force, s.accel_bias, up)
+    elif kind in (OF_HEADING, OF_MAGNETIC_FIELD):
+        heading(R, w, update)
+    elif kind == OF_ALTITUDE:
+        altitude(s, earth, w, update)
+    elif update.in_body:
+        velocity_in_body(s, R, w, update)
+    else:
+        velocity_in_world(s, R, w, update)
+
+
+@kernel
+def position(s: NavigatorMemory, R: Rotation, w: Prediction, update: AidingUpdate) -> None:
+    """Predict the position of a point."""
+    arm = matrix_times(R, three(update.lever_arm))
+    for k in range(3):
+        w.slopes[k][POSITION + k] = 1.0
+        put_slopes(w.slopes[k], ORIENTATION, cross(arm, unit(k)))
+        w.residuals[k] = update.value[k] - (s.position[k] + arm[k])
+
+
+@kernel
+def orientation(s: NavigatorMemory, w: Prediction, update: AidingUpdate) -> None:
+    """Predict the orientation of a pose; the residual is a rotation vector."""
+    x, y, z, scalar = four(s.orientation)
+    v = update.value
+    half = quaternion_log(*quaternion_multiply(v[3], v[4], v[5], v[6], -x, -y, -z, scalar))
+    # inverse of the right Jacobian; strapdown.geometry.rotations has it for arrays
+    half2, factor = square(half), 1.0 / 3.0
+    if half2 > SMALL_SQUARE:
+        angle = math.sqrt(half2)
+        factor = (1.0 - angle * math.cos(angle) / math.sin(angle)) / half2
+    for k in range(3):
+        once = cross(unit(k), half)
+        slopes = plus(plus(unit(k), once, 1.0), cross(once, half), factor)
+        put_slopes(w.slopes[3 + k], ORIENTATION, slopes)
+        w.residuals[3 + k] = 2.0 * half[k]
+
+
+@kernel
+def velocity_in_world(s: NavigatorMemory, R: Rotation, w: Prediction, update: AidingUpdate) -> None:
+    """Predict the velocity of a point."""
+    turning = matrix_times(R, turning_of(s, update))
+    for k in range(3):
+        w.slopes[k][VELOCITY + k] = 1.0
+        put_slopes(w.slopes[k], ORIENTATION, cross(turning, unit(k)))
+        axis = (R[3 * k], R[3 * k + 1], R[3 * k + 2])
+        put_slopes(w.slopes[k], GYRO_BIAS, cross(axis, three(update.lever_arm)))
+        w.residuals[k] = update.value[k] - (s.velocity[k] + turning[k])
+
+
+@kernel
+def velocity_in_body(s: NavigatorMemory, R: Rotation, w: Prediction, update: AidingUpdate) -> None:
+    """Predict the velocity of a point along axes of the body: all, forward, or left and up."""
+    v, turning = three(s.velocity), turning_of(s, update)
+    first = 1 if update.kind == OF_NON_HOLONOMIC else 0
+    for k in range(update.count):
         # R_true^T v_true = R^T (v + dv - phi x v)
-        rows[:, _VELOCITY], rows[:, _ORIENTATION] = R.T, R.T @ skew(velocity)
-        axes = _BODY_AXES[aiding.kind]
-        return rows[axes], aiding.value - (R.T @ velocity + turning)[axes]
-    rows[:, _VELOCITY] = np.eye(3)
-    rows[:, _ORIENTATION] = -skew(R @ turning)
-    rows[:, _GYRO_BIAS] = R @ rows[:, _GYRO_BIAS]
-    return rows, aiding.value - (velocity + R @ turning)
+        axis = body_axis(R, first + k)
+        put_slopes(w.slopes[k], VELOCITY, axis)
+        put_slopes(w.slopes[k], ORIENTATION, cross(axis, v))
+        put_slopes(w.slopes[k], GYRO_BIAS, cross(unit(first + k), three(update.lever_arm)))
+        w.residuals[k] = update.value[k] - (dot(axis, v) + turning[first + k])
 
 
-def _zero_rate(_aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
-    R = quaternion.to_matrix(known.orientation)
-    rows = np.zeros((3, SIZE))
-    spin = np.array([0.0, earth.rate_north, earth.rate_up])
-    rows[:, _ORIENTATION], rows[:, _GYRO_BIAS] = R.T @ skew(spin), np.eye(3)
-    return rows, np.array(known.last_rate) - R.T @ spin - np.array(known.gyro_bias)
+@kernel
+def turning_of(s: NavigatorMemory, update: AidingUpdate) -> Three:
+    """Return the velocity of a point about the sensor [m/s, body].
+
+    The rotation of the world is negligible in it.
+    """
+    return cross(plus(three(s.last_rate), three(s.gyro_bias), -1.0), three(update.lever_arm))
 
 
-def _gravity(_aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
-    R = quaternion.to_matrix(known.orientation)
-    rows = np.zeros((3, SIZE))
-    up = -np.array(gravity_at(earth, three(known.position)))
-    rows[:, _ORIENTATION], rows[:, _ACCEL_BIAS] = R.T @ skew(up), np.eye(3)
-    return rows, np.array(known.last_force) - np.array(known.accel_bias) - R.T @ up
+@kernel
+def at_rest(
+    R: Rotation, w: Prediction, at: int, reading: Vector, bias: Vector, world: Three
+) -> None:
+    """Predict readings at rest: a vector in axes of the world, and a bias."""
+    for k in range(3):
+        axis = body_axis(R, k)
+        put_slopes(w.slopes[k], ORIENTATION, cross(axis, world))
+        w.slopes[k][at + k] = 1.0
+        w.residuals[k] = reading[k] - bias[k] - dot(axis, world)
 
 
-def _heading(aiding: Aiding, known: NavigatorMemory, _earth: Earth) -> Rows:
-    x, y, z = (quaternion.to_matrix(known.orientation) @ aiding.axis).tolist()
-    rows = np.zeros((1, SIZE))
-    rows[0, _ORIENTATION] = heading_slopes(x, y, z)
-    return rows, (aiding.value - math.atan2(y, x) + math.pi) % (2.0 * math.pi) - math.pi
+@kernel
+def body_axis(R: Rotation, k: int) -> Three:
+    """Return an axis of the body [world]."""
+    return R[k], R[3 + k], R[6 + k]
 
 
-def _altitude(aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
-    """Altitude above the origin: on WGS 84 that of a sphere, within 0.3 % of the curvature."""
-    east, north, up = known.position
+@kernel
+def heading(R: Rotation, w: Prediction, update: AidingUpdate) -> None:
+    """Predict the heading of an axis of the body."""
+    x, y, z = matrix_times(R, three(update.axis))
+    put_slopes(w.slopes[0], ORIENTATION, heading_slopes(x, y, z))
+    apart = update.value[0] - math.atan2(y, x)
+    w.residuals[0] = (apart + math.pi) % (2.0 * math.pi) - math.pi
+
+
+@kernel
+def altitude(s: NavigatorMemory, earth: Earth, w: Prediction, update: AidingUpdate) -> None:
+    """Predict the altitude above the origin.
+
+    On WGS 84 it is that above a sphere, within 0.3 % of the curvature.
+    """
+    east, north, up = three(s.position)
     radius = SEMI_MAJOR_AXIS if earth.gravity == 0.0 else math.inf
-    rows = np.zeros((1, SIZE))
-    rows[0, _POSITION] = east / radius, north / radius, 1.0
-    rows[0, ALTITUDE_BIAS] = 1.0
-    predicted = up + (east * east + north * north) / (2.0 * radius) + known.altitude_bias
-    return rows, aiding.value - predicted
-
-
-def _pose(aiding: Aiding, known: NavigatorMemory, earth: Earth) -> Rows:
-    of_position, distance = _position(aiding, known, earth)
-    turn = quaternion.multiply(aiding.value[3:], quaternion.conjugate(known.orientation))
-    angle = quaternion.to_rotation_vector(turn)
-    of_turn = np.zeros((3, SIZE))
-    of_turn[:, _ORIENTATION] = 2.0 * inverse_right_jacobian(0.5 * angle)
-    return np.vstack([of_position, of_turn]), np.append(distance, angle)
-
-
-_PREDICTIONS: Final[Mapping[str, Callable[[Aiding, NavigatorMemory, Earth], Rows]]] = {
-    "position": _position,
-    "velocity": _velocity,
-    "zero_rate": _zero_rate,
-    "heading": _heading,
-    "gravity": _gravity,
-    "magnetic_field": _heading,
-    "altitude": _altitude,
-    "forward_speed": _velocity,
-    "non_holonomic": _velocity,
-    "pose": _pose,
-}
+    put_slopes(w.slopes[0], POSITION, (east / radius, north / radius, 1.0))
+    w.slopes[0][ALTITUDE_BIAS] = 1.0
+    above = up + (east * east + north * north) / (2.0 * radius) + s.altitude_bias
+    w.residuals[0] = update.value[0] - above

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from strapdown._kernels.kernel import kernel
 from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
-from strapdown.estimation.navigation.errors import Steps, Transition, inject, mirror, transpose
+from strapdown.estimation.navigation.errors import Steps, copy_steps, inject, mirror, transpose
 from strapdown.estimation.navigation.state import SIZE, NavigatorMemory, describe
 from strapdown.geometry.vectors import clear, copy, copy_rows
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
-    from strapdown.estimation.navigation.errors import Correction
+    from strapdown.estimation.navigation.errors import Correction, Transition
+    from strapdown.estimation.navigation.prediction import AidingUpdate
     from strapdown.estimation.navigation.state import NavigatorRow
-    from strapdown.estimation.navigation.step import AidingUpdate, AidingVerdict
 
     class Innovations(Protocol):
         """Updates with measured numbers."""
@@ -53,11 +53,9 @@ class Adjoint(Record):
 
 @kernel
 def record(passage: Passage, s: NavigatorMemory, c: Correction) -> None:
-    """Copy the estimates, and the steps to them."""
+    """Copy the estimates after a sample, before aiding at its stamp, and the steps to them."""
     copy_estimates(passage.known, s)
-    passage.steps.count = c.steps.count
-    record_step(passage.steps.first, c.steps.first)
-    record_step(passage.steps.second, c.steps.second)
+    copy_steps(passage.steps, c.steps)
 
 
 @kernel
@@ -75,43 +73,37 @@ def copy_estimates(known: NavigatorMemory, s: NavigatorMemory) -> None:
 
 
 @kernel
-def record_step(step: Transition, there: Transition) -> None:
-    """Copy a step."""
-    step.h = there.h
-    copy(step.rotation, there.rotation)
-    copy(step.force, there.force)
-
-
-@kernel
 def back(
     adjoint: Sequence[Adjoint],
     correction: Sequence[Correction],
     passages: Sequence[Passage],
     rows: Sequence[NavigatorRow],
+    updates: Sequence[AidingUpdate],
 ) -> None:
     """Write the smoothed estimates, from the last sample to the first."""
-    for i in range(len(passages) - 1, -1, -1):
-        passage = passages[i]
-        if passage.known.aligned:
-            smooth(adjoint[0], correction[0], passage.known)
-            describe(rows[i], passage.known)
-        if passage.steps.count > 1:
-            step_back(adjoint[0], passage.steps.second)
-        if passage.steps.count > 0:
-            step_back(adjoint[0], passage.steps.first)
+    a, at = adjoint[0], len(updates)
+    for i in range(len(passages), -1, -1):
+        if i < len(passages):
+            passage = passages[i]
+            if passage.known.aligned:
+                smooth(a, correction[0], passage.known)
+                describe(rows[i], passage.known)
+            steps_back(a, passage.steps)
+        while at > 0 and updates[at - 1].reached == i:
+            at -= 1
+            if updates[at].accepted:
+                for number in range(updates[at].count - 1, -1, -1):
+                    untake(a, updates[at].slopes[number], updates[at], number)
+            steps_back(a, updates[at].steps)
 
 
 @kernel
-def back_over_aidings(
-    adjoint: Sequence[Adjoint],
-    _correction: Sequence[Correction],
-    updates: Sequence[AidingUpdate],
-    answers: Sequence[AidingVerdict],
-) -> None:
-    """Propagate the adjoint backward over accepted aidings."""
-    for i in range(len(updates) - 1, -1, -1):
-        for number in range(updates[i].count - 1, -1, -1):
-            untake(adjoint[0], updates[i].slopes[number], answers[i], number)
+def steps_back(a: Adjoint, steps: Steps) -> None:
+    """Propagate the adjoint backward over the steps to a sample, or to an aiding."""
+    if steps.count > 1:
+        step_back(a, steps.second)
+    if steps.count > 0:
+        step_back(a, steps.first)
 
 
 @kernel

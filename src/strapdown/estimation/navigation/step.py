@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 from strapdown._kernels.kernel import kernel
-from strapdown._kernels.records import Matrix, Record, Vector, filled, zeros
+from strapdown._kernels.records import Record, Vector, filled
 from strapdown.estimation.intake import FORCE_BIT, RATE_BIT, FilterCounts, intake
 from strapdown.estimation.navigation.alignment import align, align_anew
 from strapdown.estimation.navigation.errors import (
     Correction,
+    copy_steps,
     correct,
     inject,
     keep,
@@ -18,6 +20,8 @@ from strapdown.estimation.navigation.errors import (
     refuse,
 )
 from strapdown.estimation.navigation.gaps import loosen, remember_motion, widen_clipped
+from strapdown.estimation.navigation.prediction import AidingUpdate, Prediction, linearise
+from strapdown.estimation.navigation.smoothing import Passage, record
 from strapdown.estimation.navigation.state import (
     SIZE,
     NavigatorMemory,
@@ -38,6 +42,7 @@ from strapdown.inertial.coning_sculling import (
     POINT,
     corrections,
     integral,
+    is_finite,
     is_uneven,
     quadrature_weights,
 )
@@ -51,6 +56,7 @@ from strapdown.inertial.navigation.mechanisation import (
 )
 from strapdown.samples.clock import DROPPED, START, gap_after
 from strapdown.samples.sample import Sample
+from strapdown.units import NS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,7 +65,7 @@ if TYPE_CHECKING:
     from strapdown.estimation.navigation.params import NavigatorParams
 
     take: Callable[..., None]  # of a sample, or of an increment
-    write: Callable[..., None]  # to a row, or for the backward pass
+    reach_next: Callable[..., bool]  # for one of them
 
 
 class Increment(Sample):
@@ -71,28 +77,11 @@ class Increment(Sample):
     delta_velocity_dt: float = 0.0
 
 
-MOST: Final = 6  # numbers of an aiding
+class AidingWork(Record):
+    """Work space of aiding."""
 
-
-class AidingUpdate(Record):
-    """An aiding: up to six numbers measured together, with independent errors."""
-
-    kind: int = 0
-    count: int = 0
-    slopes: Matrix = zeros(MOST, SIZE)  # derivatives of each number by the errors
-    residuals: Vector = filled(MOST)  # measured less predicted
-    variances: Vector = filled(MOST)
-    gate: float = 0.0  # largest sum of squared innovations that is accepted
-
-
-class AidingVerdict(Record):
-    """Result of an aiding, and what the backward pass needs of it."""
-
-    nis: float = 0.0  # sum of the normalised innovations squared
-    accepted: bool = False
-    columns: Matrix = zeros(MOST, SIZE)  # covariance of the errors with each number
-    innovations: Vector = filled(MOST)
-    variances: Vector = filled(MOST)  # of the innovations
+    prediction: Prediction = Prediction()
+    uncounted: FilterCounts = FilterCounts()  # counts of what is between samples
 
 
 class Step(NamedTuple):
@@ -142,6 +131,8 @@ def step_increment(
 ) -> None:
     """Process an increment; bridge a gap between it and the one before."""
     c.steps.count = 0
+    put_mean(increment.angular_velocity, increment.delta_angle, increment.delta_angle_dt)
+    put_mean(increment.specific_force, increment.delta_velocity, increment.delta_velocity_dt)
     taken = intake(s, counts, p, increment)
     if taken.event == DROPPED:
         return
@@ -161,6 +152,12 @@ def step_increment(
         s.past.spacing[0] = 0.0
     go_on(s, p, earth, c, over_increment(s, increment), taken.clipping)
     publish(s)
+
+
+@kernel
+def put_mean(mean: Vector, total: Vector, seconds: float) -> None:
+    """Write the mean rate of an increment; NaN without a duration."""
+    put(mean, scaled(three(total), 1.0 / seconds if seconds > 0.0 else math.nan))
 
 
 @kernel
@@ -283,12 +280,83 @@ def move(s: NavigatorMemory, p: NavigatorParams, earth: Earth, c: Correction, th
 
 
 @kernel
+def reach(
+    s: NavigatorMemory,
+    counts: FilterCounts,
+    p: NavigatorParams,
+    earth: Earth,
+    c: Correction,
+    following: Sample,
+    t_ns: int,
+) -> bool:
+    """Advance to a time before a sample, by readings between it and the last, if both exist."""
+    stamp = following.t_ns
+    rate, force = three(following.angular_velocity), three(following.specific_force)
+    if not (s.started and is_finite(rate) and is_finite(force)):
+        return False
+    if not p.mean_samples:
+        start_ns = counts.last_ns - round(s.behind * NS_PER_S)
+        weight = (t_ns - start_ns) / (stamp - start_ns)
+        last_rate, last_force = three(s.past.rates[0]), three(s.past.forces[0])
+        put(following.angular_velocity, plus(scaled(rate, weight), last_rate, 1.0 - weight))
+        put(following.specific_force, plus(scaled(force, weight), last_force, 1.0 - weight))
+    following.t_ns = t_ns
+    step(s, counts, p, earth, c, following)
+    following.t_ns = stamp
+    put(following.angular_velocity, rate)
+    put(following.specific_force, force)
+    return True
+
+
+@kernel
+def reach_within(
+    s: NavigatorMemory,
+    counts: FilterCounts,
+    p: NavigatorParams,
+    earth: Earth,
+    c: Correction,
+    whole: Increment,
+    t_ns: int,
+) -> bool:
+    """Advance to a time within an increment, which keeps the rest."""
+    stamp, span_ns = whole.t_ns, whole.delta_velocity_dt * NS_PER_S
+    if not stamp - t_ns < span_ns:
+        return False
+    part = 1.0 - (stamp - t_ns) / span_ns
+    angle, angle_dt = three(whole.delta_angle), whole.delta_angle_dt
+    velocity, velocity_dt = three(whole.delta_velocity), whole.delta_velocity_dt
+    whole.t_ns = t_ns
+    put_increment(whole, part, angle, angle_dt, velocity, velocity_dt)
+    step_increment(s, counts, p, earth, c, whole)
+    whole.t_ns = stamp
+    put_increment(whole, 1.0 - part, angle, angle_dt, velocity, velocity_dt)
+    return True
+
+
+@kernel
+def put_increment(
+    increment: Increment,
+    part: float,
+    angle: Three,
+    angle_dt: float,
+    velocity: Three,
+    velocity_dt: float,
+) -> None:
+    """Write a part of an increment."""
+    put(increment.delta_angle, scaled(angle, part))
+    put(increment.delta_velocity, scaled(velocity, part))
+    increment.delta_angle_dt = part * angle_dt
+    increment.delta_velocity_dt = part * velocity_dt
+
+
+@kernel
 def aid(
     s: NavigatorMemory,
     p: NavigatorParams,
+    earth: Earth,
     c: Correction,
+    w: Prediction,
     update: AidingUpdate,
-    answer: AidingVerdict,
 ) -> None:
     """Update with an aiding if it passes its gate.
 
@@ -297,35 +365,35 @@ def aid(
     numbers fit, and they are accepted.
     """
     keep(s, c)
-    answer.nis = correct_all(s, c, update, answer)
-    answer.accepted = answer.nis <= update.gate
-    if not answer.accepted:
+    linearise(s, earth, w, update)
+    # none is accepted during the alignment, in which every sample sets the state again
+    gate = update.gate if s.aligned else -math.inf
+    update.nis = correct_all(s, c, update)
+    update.accepted = update.nis <= gate
+    if not update.accepted:
         refuse(s, c)
-        s.refused[update.kind] += update.gate > 0.0
+        s.refused[update.kind] += gate > 0.0
         if s.refused[update.kind] > p.patience:
             for j in range(SIZE):
                 for k in range(SIZE):
-                    s.error_covariance[j][k] *= answer.nis / update.count
-            correct_all(s, c, update, answer)
-            answer.accepted = True
-    if answer.accepted:
+                    s.error_covariance[j][k] *= update.nis / update.count
+            correct_all(s, c, update)
+            update.accepted = True
+    if update.accepted:
         s.refused[update.kind] = 0.0
         inject(s, c)
         publish(s)
 
 
 @kernel
-def correct_all(
-    s: NavigatorMemory, c: Correction, update: AidingUpdate, answer: AidingVerdict
-) -> float:
+def correct_all(s: NavigatorMemory, c: Correction, update: AidingUpdate) -> float:
     """Update with the numbers one after the other; return the sum of their NIS."""
     nis = 0.0
     for k in range(update.count):
-        for j in range(SIZE):
-            c.slopes[j] = update.slopes[k][j]
-        nis += correct(s, c, update.residuals[k], update.variances[k])
-        copy(answer.columns[k], c.column)
-        answer.innovations[k], answer.variances[k] = c.innovation, c.variance
+        copy(c.slopes, update.slopes[k])
+        nis += correct(s, c, update.residuals[k], update.eigenvalues[k])
+        copy(update.columns[k], c.column)
+        update.innovations[k], update.variances[k] = c.innovation, c.variance
     return nis
 
 
@@ -336,31 +404,34 @@ def run_steps(
     params: Sequence[NavigatorParams],
     earth: Sequence[Earth],
     correction: Sequence[Correction],
+    work: Sequence[AidingWork],
     given: Sequence[Sample],
     rows: Sequence[NavigatorRow],
-) -> None:
-    """Process samples, or increments, and write or record the estimates after each."""
-    for i in range(len(given)):
-        take(memory[0], counts[0], params[0], earth[0], correction[0], given[i])  # noqa: F821 (bound by the navigator)
-        write(rows[i], memory[0], correction[0])  # noqa: F821 (likewise)
-
-
-@kernel
-def write_row(row: NavigatorRow, s: NavigatorMemory, _c: Correction) -> None:
-    """Write the estimates to a row of the result."""
-    describe(row, s)
-
-
-@kernel
-def run_aidings(
-    memory: Sequence[NavigatorMemory],
-    _counts: Sequence[FilterCounts],
-    params: Sequence[NavigatorParams],
-    _earth: Sequence[Earth],
-    correction: Sequence[Correction],
     updates: Sequence[AidingUpdate],
-    answers: Sequence[AidingVerdict],
+    passages: Sequence[Passage],
 ) -> None:
-    """Process aidings, and write the result of each."""
-    for i in range(len(updates)):
-        aid(memory[0], params[0], correction[0], updates[i], answers[i])
+    """Process samples, or increments, with the aiding between them.
+
+    The estimates after each sample are written to a row and, if there are passages, recorded for
+    the backward pass.
+    """
+    s, p, c, w = memory[0], params[0], correction[0], work[0]
+    at = 0
+    for i in range(len(given) + 1):
+        while at < len(updates) and updates[at].reached == i:
+            update = updates[at]
+            c.steps.count = 0
+            if update.t_ns > counts[0].last_ns and i < len(given):
+                w.uncounted.last_ns = counts[0].last_ns
+                if reach_next(s, w.uncounted, p, earth[0], c, given[i], update.t_ns):  # noqa: F821 (bound by the navigator)
+                    counts[0].last_ns = update.t_ns
+            aid(s, p, earth[0], c, w.prediction, update)
+            copy_steps(update.steps, c.steps)
+            if i > 0 and given[i - 1].t_ns == update.t_ns:
+                describe(rows[i - 1], s)
+            at += 1
+        if i < len(given):
+            take(s, counts[0], p, earth[0], c, given[i])  # noqa: F821 (likewise)
+            describe(rows[i], s)
+            if len(passages) > 0:
+                record(passages[i], s, c)
