@@ -34,6 +34,7 @@ _STEEP: Final = 5.0  # standard deviations of the slope of a bias that drifts
 _PRIOR: Final = 0.2  # of an element of the matrix, in scales
 _COARSE: Final = 4  # steps that are summed to try scales
 _STEPS: Final = 1.04  # ratio of the scales that are tried
+_TOGETHER: Final = 100_000  # numbers of steps for which scales are tried together, in 10 MB
 _AXES: Final = "xyz"
 _NAMES: Final = tuple(
     f"gyro scale {a}" if a == b else f"gyro misalignment {a}{b}" for a in _AXES for b in _AXES
@@ -220,24 +221,22 @@ def rate_start(turns: Turns, up: FloatArray) -> float:
     tried = np.concatenate([tried, -tried])
 
     coarse = turns.summed(_COARSE)
-
-    def error(scale: float) -> float:
-        return float(np.median(_errors(coarse, up, scale * np.eye(3))))
-
-    best = float(tried[np.argmin([error(scale) for scale in tried])])
+    parts = np.array_split(tried, 1 + tried.size * coarse.angle.size // _TOGETHER)
+    errors = [_errors(coarse, up, part[:, None, None] * np.eye(3)) for part in parts]
+    best = float(tried[np.argmin(np.median(np.concatenate(errors), axis=1))])
     return 1.0 if NEAR_SI[0] < best < NEAR_SI[1] else best
 
 
 def _errors(turns: Turns, up: FloatArray, matrix: FloatArray) -> FloatArray:
-    """Return the angles (T,) between directions as turned and as measured."""
+    """Return the angles (..., T) between directions as turned and as measured."""
     turned = _turned(turns.rotation(matrix), up[turns.before])
-    away = np.linalg.norm(turned - up[turns.after], axis=1)
+    away = np.linalg.norm(turned - up[turns.after], axis=-1)
     return np.asarray(2.0 * np.arcsin(np.minimum(away / 2.0, 1.0)))
 
 
 def _turned(rotation: FloatArray, up: FloatArray) -> FloatArray:
     """Return ``R^T u``."""
-    return np.asarray(np.einsum("tji,tj->ti", rotation, up))
+    return np.asarray(np.einsum("...tji,tj->...ti", rotation, up))
 
 
 def fit_rate(

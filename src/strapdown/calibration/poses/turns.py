@@ -97,7 +97,7 @@ class Turns:
         return Turns(self.before, self.after, angle, self.duration_s)
 
     def rotation(self, matrix: FloatArray) -> FloatArray:
-        """Return ``R_before_from_after`` (T, 3, 3) of each turn with a matrix of the gyro."""
+        """Return ``R_before_from_after`` (..., T, 3, 3) with a matrix (..., 3, 3) of the gyro."""
         return _product(self._steps(matrix))
 
     def rotation_and_jacobian(self, matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -111,44 +111,48 @@ class Turns:
             J: ``R(A + dA) = R Exp(J da)`` for the elements of dA row by row (J_M of the filter
             that estimates its own scale errors).
         """
-        phi = self._steps(matrix)
-        before = _delayed(self.angle)
-        direct, late = (
-            np.einsum("ij,tlk->tlijk", np.eye(3), values).reshape(*values.shape[:2], 3, 9)
-            for values in (self.angle, before)
-        )
-        now, earlier = self.angle @ matrix.T, before @ matrix.T
-        change = direct + (skew(earlier) @ direct - skew(now) @ late) / 12.0
-        J = _right_jacobian(phi) @ change
-        R = quaternion.to_matrix(quaternion.from_rotation_vector(phi))
-        while R.shape[1] > 1:
-            if R.shape[1] % 2:
-                pad = np.broadcast_to(np.eye(3), (len(R), 1, 3, 3))
-                R = np.concatenate([R, pad], axis=1)
-                J = np.concatenate([J, np.zeros((len(J), 1, 3, 9))], axis=1)
-            later = R[:, 1::2]
-            J = np.swapaxes(later, -1, -2) @ J[:, ::2] + J[:, 1::2]
-            R = R[:, ::2] @ later
-        return R[:, 0], J[:, 0]
+        phi, before = self._steps(matrix), _delayed(self.angle)
+        R = _remaining(quaternion.to_matrix(quaternion.from_rotation_vector(phi)))
+        weight = np.swapaxes(R[:, 1:], -1, -2) @ _right_jacobian(phi) / 12.0
+        # phi changes by dA a_i + ((A a_{i-1}) x (dA a_i) - (A a_i) x (dA a_{i-1})) / 12
+        now = weight @ (12.0 * np.eye(3) + skew(before @ matrix.T))
+        late = weight @ skew(self.angle @ matrix.T)
+        J = _outer(now, self.angle) - _outer(late, before)
+        return R[:, 0], J.reshape(-1, 3, 9)
 
     def _steps(self, matrix: FloatArray) -> FloatArray:
-        now = self.angle @ matrix.T
+        now = self.angle @ np.swapaxes(matrix, -1, -2)[..., np.newaxis, :, :]
         return now + np.cross(_delayed(now), now) / 12.0
 
 
 def _delayed(steps: FloatArray) -> FloatArray:
     """Return the step before each, zero before the first, where the sensor is at rest."""
-    return np.concatenate([np.zeros_like(steps[:, :1]), steps[:, :-1]], axis=1)
+    return np.concatenate([np.zeros_like(steps[..., :1, :]), steps[..., :-1, :]], axis=-2)
 
 
 def _product(phi: FloatArray) -> FloatArray:
     q = quaternion.from_rotation_vector(phi)
-    while q.shape[1] > 1:
-        if q.shape[1] % 2:
-            pad = np.broadcast_to(quaternion.IDENTITY, (len(q), 1, 4))
-            q = np.concatenate([q, pad], axis=1)
-        q = quaternion.multiply(q[:, ::2], q[:, 1::2])
-    return quaternion.to_matrix(quaternion.normalize(q[:, 0]))
+    while q.shape[-2] > 1:
+        if q.shape[-2] % 2:
+            pad = np.broadcast_to(quaternion.IDENTITY, (*q.shape[:-2], 1, 4))
+            q = np.concatenate([q, pad], axis=-2)
+        q = quaternion.multiply(q[..., ::2, :], q[..., 1::2, :])
+    return quaternion.to_matrix(quaternion.normalize(q[..., 0, :]))
+
+
+def _remaining(R: FloatArray) -> FloatArray:
+    """Return the products (T, L + 1, 3, 3) of the rotations from each step to the last."""
+    R = np.concatenate([R, np.broadcast_to(np.eye(3), (len(R), 1, 3, 3))], axis=1)
+    reach = 1
+    while reach < R.shape[1]:
+        R[:, :-reach] = R[:, :-reach] @ R[:, reach:]
+        reach *= 2
+    return R
+
+
+def _outer(weight: FloatArray, steps: FloatArray) -> FloatArray:
+    """Return the sums (T, 9, 3) over the steps of the elements of a weight times a vector."""
+    return np.swapaxes(weight.reshape(*weight.shape[:2], 9), 1, 2) @ steps
 
 
 def _right_jacobian(phi: FloatArray) -> FloatArray:
