@@ -86,8 +86,8 @@ warm_up(list(parts())[int(sys.argv[1]) :: 2])
 
 
 def pytest_xdist_auto_num_workers():
-    """Start one worker more than there are processors: many tests wait for other processes."""
-    return (os.cpu_count() or 1) + 1
+    """Start two workers more than there are processors: many tests wait for other processes."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_sessionstart(session):
@@ -120,13 +120,17 @@ def pytest_sessionstart(session):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Keep the garbage collector from visiting ten thousand tests again and again."""
+    """Keep the garbage collector from visiting ten thousand tests again and again.
+
+    With these out of its sight it would collect the few other objects very often.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
+        gc.set_threshold(20_000, 20, 100)
 
 
 @pytest.hookimpl(tryfirst=True)
