@@ -86,8 +86,8 @@ warm_up(list(parts())[int(sys.argv[1]) :: 2])
 
 
 def pytest_xdist_auto_num_workers():
-    """Start two workers more than there are processors: many tests wait for other processes."""
-    return (os.cpu_count() or 1) + 2
+    """Start one worker more than there are processors: many tests wait for other processes."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_sessionstart(session):
