@@ -49,6 +49,7 @@ CLEANING_S = 1.0
 RENEWAL_S = 3600.0
 PATIENCE_S = 10.0  # for other processes that are just creating or removing
 LEAVING_S = 0.5  # the same of a process that closes a topic, which may do so while others open
+LONGEST_PAUSE_S = 0.02  # between looks at the lock: many that look take time from its holder
 LONGEST_NAME = 240  # iceoryx2 takes 255 bytes
 
 _node: Any = None
@@ -130,7 +131,7 @@ def _directory() -> Iterator[int]:
 
 def _lock(directory: int, patience_s: float) -> None:
     """Wait for the lock, so long at most for each process that holds it meanwhile."""
-    taken_ns, end_s = -1, 0.0
+    taken_ns, end_s, pause_s = -1, 0.0, 0.001
     while True:
         try:
             fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -143,7 +144,8 @@ def _lock(directory: int, patience_s: float) -> None:
                     f"{ROOT}: expected other processes to open and close topics within "
                     f"{patience_s:g} s, one of them still does; end it if it is stopped"
                 ) from None
-            time.sleep(0.001)
+            time.sleep(pause_s)
+            pause_s = min(1.5 * pause_s, LONGEST_PAUSE_S)
         else:
             os.utime(directory)
             return
