@@ -40,9 +40,8 @@ if TYPE_CHECKING:
     from strapdown._kernels.records import RecordArray
     from strapdown._typing import IntArray, Three
     from strapdown.estimation.navigation.aiding import Aiding
+    from strapdown.estimation.navigation.errors import Rotation
     from strapdown.estimation.navigation.state import NavigatorMemory
-
-    Rotation = tuple[float, float, float, float, float, float, float, float, float]
 
 MOST: Final = 6  # numbers of an aiding
 SMALL_SQUARE: Final = 1e-8  # of half an angle [rad^2], below which a factor is 1/3 within 1e-9
